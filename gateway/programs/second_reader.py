@@ -228,7 +228,7 @@ class _Kept(Struct, frozen=True):
 
     def keep(self, model: str, answer: str) -> None:
         data = {"asked": self.digest, "model": model, "answer": answer}
-        write_whole(self.path, json.dumps(data, ensure_ascii=False))
+        write_whole(self.path, json.dumps(data, ensure_ascii=False).encode())
 
 
 def _reading(

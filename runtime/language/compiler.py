@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 from anyio import to_thread
 from msgspec import Struct
 
 from runtime.core.errors import CompileError, ParleyError
 from runtime.core.json_text import plain_data
 from runtime.language.diagnostics import Diagnostic, DiagnosticList, Span
-from runtime.language.locking.lock_file import NO_LOCKS, LockedStep, Locks, read_locks
+from runtime.language.locking.lock_file import NO_LOCKS, LockedStep, Locks, digest_of, read_locks
 from runtime.language.locking.locked_steps import unused_entries, with_locked
 from runtime.language.lowering.checks.source_check import read_lowered
-from runtime.language.lowering.lowerer import AgentLowerer, LoweredAgent, LoweringReport, UnclassifiedStep
+from runtime.language.lowering.lowerer import AgentLowerer, LoweredAgent, LoweringReport
 from runtime.language.pbasm.notation import build, check_trigger_codes, read_agent, signature
 from runtime.language.program import AgentKind, AgentSpec, Program
-from runtime.language.syntax.humans import check_people
 from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_paths
@@ -83,14 +82,17 @@ async def compile_parsed(
     """Compile a syntax tree. Steps that stay free are read as `locks` say."""
     compilation = _Compilation(parsed, lowerer, locks, cache_dir, on_progress)
     problems = DiagnosticList()
-    check_people(parsed.agents, problems)
     check_trigger_codes(parsed.agents, problems)
     problems.stop_if_any(parsed.lines)
-    given = {agent.name: read_agent(agent, problems) for agent in parsed.agents if _needs_no_lowering(agent)}
+    given = {
+        agent.name: read_agent(agent, problems)
+        for agent in parsed.agents
+        if agent.compiled or agent.kind is not AgentKind.AI
+    }
     problems.stop_if_any(parsed.lines)
-    await compilation.lower_all([agent for agent in parsed.agents if agent.name not in given])
+    await compilation.lower_all(given.keys())
     agents = [given.get(agent.name) or compilation.agents[agent.name] for agent in parsed.agents]
-    reports = [compilation.reports[agent.name] for agent in parsed.agents if agent.name in compilation.reports]
+    reports = [compilation.reports[agent.name] for agent in parsed.agents if agent.name not in given]
     report = LoweringReport(
         tuple(note for one in reports for note in one.unclassified),
         tuple(note for one in reports for note in one.decided),
@@ -98,10 +100,6 @@ async def compile_parsed(
     program = build(parsed.name, agents, parsed.metadata)
     unused = (entry.unused for entry in unused_entries(locks, compilation.used))
     return CompileResult(program, report, (*parsed.warnings, *unused), parsed.lines)
-
-
-def _needs_no_lowering(agent: ParsedAgent) -> bool:
-    return agent.compiled or agent.kind is not AgentKind.AI
 
 
 class _Compilation:
@@ -124,13 +122,15 @@ class _Compilation:
         self._done = 0
         self._errors: list[ParleyError] = []
 
-    async def lower_all(self, agents: Sequence[ParsedAgent]) -> None:
+    async def lower_all(self, given: Collection[str]) -> None:
+        """Lower all agents but those that are given as they are."""
         for agent in self._parsed.agents:
-            if _needs_no_lowering(agent):
+            if agent.name in given:
                 self._tell(agent.name, "remote" if agent.kind.on_server else "given")
         async with anyio.create_task_group() as group:
-            for agent in agents:
-                group.start_soon(self._lower, agent)
+            for agent in self._parsed.agents:
+                if agent.name not in given:
+                    group.start_soon(self._lower, agent)
         for error in self._errors:
             if not isinstance(error, CompileError):
                 raise error
@@ -141,24 +141,19 @@ class _Compilation:
         path = self._cache_path(agent)
         cached = await to_thread.run_sync(_read_cache, path) if path else None
         try:
-            if cached is not None and self._take(agent, cached):
-                self._tell(agent.name, "cached")
-                return
+            if cached is not None:
+                with contextlib.suppress(CompileError):
+                    self._read(agent, cached)
+                    self._tell(agent.name, "cached")
+                    return
             lowered = await self._lowerer.lower(agent, self._parsed)
             self._read(agent, lowered)
         except ParleyError as error:
             self._errors.append(error)
             return
         if path:
-            await to_thread.run_sync(_write_cache, path, lowered)
+            await to_thread.run_sync(write_whole, path, msgspec.json.encode(lowered))
         self._tell(agent.name, "compiled")
-
-    def _take(self, agent: ParsedAgent, cached: LoweredAgent) -> bool:
-        try:
-            self._read(agent, cached)
-        except CompileError:
-            return False
-        return True
 
     def _read(self, agent: ParsedAgent, lowered: LoweredAgent) -> None:
         completed, used = with_locked(lowered, agent, self._parsed, self._locks)
@@ -174,11 +169,9 @@ class _Compilation:
     def _cache_path(self, agent: ParsedAgent) -> Path | None:
         if self._cache_dir is None:
             return None
-        digest = hashlib.sha256()
-        for part in (_reading(), self._lowerer.fingerprint, agent.source, *_interface(self._parsed)):
-            digest.update(len(part).to_bytes(8, "big") + part.encode())
+        digest = digest_of((_reading(), self._lowerer.fingerprint, agent.source, *_interface(self._parsed)))
         readable = "".join(char if char.isascii() and (char.isalnum() or char in "_-") else "_" for char in agent.name)
-        return self._cache_dir / f"{readable}_{digest.hexdigest()[:32]}.json"
+        return self._cache_dir / f"{readable}_{digest[:32]}.json"
 
 
 @cache
@@ -193,38 +186,24 @@ def _reading() -> str:
 
 def _interface(parsed: ParsedProgram) -> list[str]:
     """What a lowerer sees besides its own agent's text: of all agents, and whether the program has a memory."""
-    return [
-        f"memory: {parsed.metadata.get('memory')}",
-        *(
-            f"{agent.name}:{agent.kind} {' '.join(signature(playbook) for playbook in agent.playbooks)}"
-            for agent in parsed.agents
-        ),
-    ]
+    agents = (f"{agent.name}:{agent.kind} {' '.join(map(signature, agent.playbooks))}" for agent in parsed.agents)
+    return [f"memory: {parsed.metadata.get('memory')}", *agents]
 
 
 def _read_cache(path: Path) -> LoweredAgent | None:
     """The cached result, or None; a truncated file or one of another kind counts as none."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        notes, decided = (
-            tuple(UnclassifiedStep(**{**note, "span": Span(**note["span"])}) for note in data[key])
-            for key in ("unclassified", "decided")
-        )
-        return LoweredAgent(str(data["pbasm"]), LoweringReport(notes, decided))
-    except (OSError, ValueError, KeyError, TypeError):
+        return msgspec.json.decode(path.read_bytes(), type=LoweredAgent)
+    except (OSError, ValueError):
         return None
 
 
-def _write_cache(path: Path, lowered: LoweredAgent) -> None:
-    write_whole(path, json.dumps({"pbasm": lowered.pbasm, **plain_data(lowered.report)}, ensure_ascii=False))
-
-
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: bytes) -> None:
     """Store a result; a reader sees all of it or nothing. In an unwritable folder, later work merely takes longer."""
     partial = path.with_suffix(f".{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
+        partial.write_bytes(text)
         partial.replace(path)
     except OSError:
         with contextlib.suppress(OSError):
@@ -241,8 +220,4 @@ def _plain(value: Any) -> Any:
         if value.keys() == {"file", "line", "column"}:
             return str(Span(**value))
         return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    return str(value)
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

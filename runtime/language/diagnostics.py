@@ -62,7 +62,9 @@ class Diagnostic(Struct, frozen=True):
             meant = self.meant[:_MOST_SHOWN]
             most = len(before) + len(meant) + _MOST_SHOWN
             more = "\u2026" if len(self.source_line) > most else ""
-            out.append(f"  {number} | {_printable(self.source_line[:most])}{more}")
+            # a tab, or any other character that moves the cursor, becomes a space
+            shown = "".join(" " if unicodedata.category(char) == "Cc" else char for char in self.source_line[:most])
+            out.append(f"  {number} | {shown}{more}")
             out.append(f"  {' ' * len(number)} | {' ' * _width(before)}{'^' * max(1, _width(meant))}")
         if self.hint:
             out.append(f"  {self.hint}")
@@ -74,11 +76,6 @@ class Diagnostic(Struct, frozen=True):
         del plain["width"]
         end = self.span.column + max(1, self.width, len(self.meant))
         return {**plain.pop("span"), "end_column": end, **plain}
-
-
-def _printable(line: str) -> str:
-    """A line in printable form: a tab, or any other character that moves the cursor, becomes a space."""
-    return "".join(" " if unicodedata.category(char) == "Cc" else char for char in line)
 
 
 def _width(text: str) -> int:
@@ -156,12 +153,12 @@ class DiagnosticList:
         if self._found:
             files = list(dict.fromkeys(d.span.file for d in self._found))
             key = {file: index for index, file in enumerate(files)}
-            found = [self._with_line(one, lines or {}) for one in self._found]
+            lines = lines or {}
+            found = [
+                one if one.source_line else replace(one, source_line=lines.get((one.span.file, one.span.line), ""))
+                for one in self._found
+            ]
             raise ProgramRejected(sorted(found, key=lambda d: (key[d.span.file], d.span.line, d.span.column)))
-
-    def _with_line(self, found: Diagnostic, lines: Mapping[tuple[str, int], str]) -> Diagnostic:
-        line = lines.get((found.span.file, found.span.line), "")
-        return found if found.source_line else replace(found, source_line=line)
 
     def _add(self, diagnostic: Diagnostic) -> None:
         if len(self._found) < _MOST and diagnostic not in self._found:

@@ -98,41 +98,31 @@ class _Finder:
         self._offered = offered
 
     def found(self) -> Iterator[Diagnostic]:
-        try:
-            tree = parse_python(self._fence.source)
-        except SyntaxError:
-            return  # said already, where the fence was read
-        defined = set(_defined(tree))
+        nodes = [*ast.walk(parse_python(self._fence.source))]
+        defined = set(_defined(nodes))
         own = _OWN - defined
-        writing = {id(inner) for node in ast.walk(tree) if _writes_pieces(node) for inner in ast.walk(node)}
-        for node in _in_order(tree):
+        writing = {inner for node in nodes if _writes_pieces(node) for inner in ast.walk(node)}
+        placed = [node for node in nodes if isinstance(node, ast.expr | ast.stmt)]
+        for node in sorted(placed, key=lambda node: (node.lineno, node.col_offset)):
             match node:
-                case ast.Import(names=names) if any(one.name.partition(".")[0] == "playbooks" for one in names):
-                    yield self._package(node)
-                case ast.ImportFrom(module=str(module)) if module.partition(".")[0] == "playbooks":
-                    yield self._package(node)
+                case ast.Import() | ast.ImportFrom() if "playbooks" in imported(node):
+                    hint = "Leave the import out: `playbook`, `agent` and the calls are there without one."
+                    yield self._warning(node, "there is no package playbooks", hint)
                 case ast.Attribute(value=ast.Name(id="asyncio"), attr=name) if (
-                    name in _OF_ASYNCIO and id(node) not in writing
+                    name in _OF_ASYNCIO and node not in writing
                 ):
                     instead = _OF_ASYNCIO[name]
                     yield self._warning(node, f"asyncio.{name} is refused: a restart cannot repeat it", _use(instead))
                 case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in own:
-                    yield from self._of_own(node, owner, name)
+                    if name not in self._offered:
+                        instead = _REPLACED.get(name) or f"{owner}.state.{name} for a variable of the agent"
+                        yield self._warning(node, f"{owner}.{name} is not offered", _use(instead))
                 case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner not in defined:
                     yield from self._of_agent(node, owner, name)
                 case ast.Call(func=ast.Name(id=name)) if name in _REPLACED and name not in defined:
                     yield self._warning(node, f"{name} is not offered", _use(_REPLACED[name]))
                 case ast.FunctionDef() if any(map(is_playbook, node.decorator_list)):
                     yield from self._plain(node, own)
-
-    def _package(self, node: ast.stmt) -> Diagnostic:
-        hint = "Leave the import out: `playbook`, `agent` and the calls are there without one."
-        return self._warning(node, "there is no package playbooks", hint)
-
-    def _of_own(self, node: ast.Attribute, owner: str, name: str) -> Iterator[Diagnostic]:
-        if name not in self._offered:
-            instead = _REPLACED.get(name) or f"{owner}.state.{name} for a variable of the agent"
-            yield self._warning(node, f"{owner}.{name} is not offered", _use(instead))
 
     def _of_agent(self, node: ast.Attribute, owner: str, name: str) -> Iterator[Diagnostic]:
         other = self._program.agent(owner)
@@ -161,10 +151,13 @@ class _Finder:
         return Diagnostic(message, place, "", hint, "warning")
 
 
-def _in_order(tree: ast.Module) -> Sequence[ast.expr | ast.stmt]:
-    """The nodes of a fence, in the order of the source."""
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr | ast.stmt)]
-    return sorted(nodes, key=lambda node: (node.lineno, node.col_offset))
+def imported(node: ast.stmt) -> Iterator[str]:
+    """The top-level modules that a statement imports."""
+    match node:
+        case ast.Import(names=names):
+            yield from (one.name.partition(".")[0] for one in names)
+        case ast.ImportFrom(module=str(module), level=0):
+            yield module.partition(".")[0]
 
 
 def _use(instead: str) -> str:
@@ -173,9 +166,9 @@ def _use(instead: str) -> str:
     return f"Use {instead}." if instead else ""
 
 
-def _defined(tree: ast.Module) -> Iterator[str]:
+def _defined(nodes: Sequence[ast.AST]) -> Iterator[str]:
     """The names that a fence redefines."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
                 yield name

@@ -12,8 +12,5 @@ def first_prompts(agent: AgentSpec) -> tuple[str, ...]:
         return agent.prompts
     triggers = (trigger.text for playbook in agent.playbooks for trigger in playbook.triggers)
     asked = (phrase("asked in a trigger").begins(text.strip().rstrip(".")) for text in triggers)
-    return tuple(dict.fromkeys(_begun(found["what"]) for found in asked if found is not None))
-
-
-def _begun(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    texts = (found["what"] for found in asked if found is not None)
+    return tuple(dict.fromkeys(text[:1].upper() + text[1:] for text in texts))

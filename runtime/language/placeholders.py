@@ -22,14 +22,17 @@ _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 class Placeholder(Struct, frozen=True):
     """One `{…}`: `text[start:end]` with its braces, `said` without them. `code` is its Python expression with variables
-    by their plain names (`$x` is `x`); "" when it is in natural language. `variables` are those written with `$`,
-    without it, each once."""
+    by their plain names (`$x` is `x`); "" when it is in natural language."""
 
     start: int
     end: int
     said: str
     code: str
-    variables: tuple[str, ...] = ()
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables written with `$`, without it, each once."""
+        return tuple(dict.fromkeys(VARIABLE.findall(self.said)))
 
 
 def placeholders(text: str) -> tuple[Placeholder, ...]:
@@ -46,14 +49,9 @@ def _placeholders(text: str) -> Iterator[Placeholder]:
         fence = next((end for start, end in fences if start <= at < end), None)
         if fence is not None:
             at = fence
-        elif text.startswith("{{", at) and (doubled := _doubled(text, at)):
-            yield doubled
-            at = doubled.end
-        elif (end := _closing(text, at)) is None:
-            at += 1
-        elif found := _placeholder(text, at, end):
+        elif found := _doubled(text, at) or _single(text, at):
             yield found
-            at = end
+            at = found.end
         else:
             at += 1
 
@@ -76,15 +74,14 @@ def plain_names(expression: str) -> str:
     return "".join(parts)
 
 
-def _placeholder(text: str, start: int, end: int) -> Placeholder | None:
+def _single(text: str, start: int) -> Placeholder | None:
+    end = _closing(text, start)
+    if end is None:
+        return None
     said = text[start + 1 : end - 1].strip()
     code = _code(said)
-    return None if not code and not _is_in_words(said) else Placeholder(start, end, said, code, _variables(said))
-
-
-def _is_in_words(said: str) -> bool:
-    several = said[:1].isalpha() and len(said.split()) > 1
-    return several and all(char.isalnum() or char in _IN_WORDS for char in said)
+    in_words = said[:1].isalpha() and len(said.split()) > 1 and all(one.isalnum() or one in _IN_WORDS for one in said)
+    return Placeholder(start, end, said, code) if code or in_words else None
 
 
 def _code(said: str) -> str:
@@ -156,13 +153,9 @@ def _end_of_string(text: str, start: int) -> int:
 
 def _doubled(text: str, start: int) -> Placeholder | None:
     """`{{expression}}`, which means the same as `{expression}`."""
-    end = _closing(text, start)
+    end = _closing(text, start) if text.startswith("{{", start) else None
     if end is None or not text.startswith("}}", end - 2) or _closing(text, start + 1) != end - 1:
         return None
     said = text[start + 2 : end - 2].strip()
     code = _code(said)
-    return Placeholder(start, end, said, code, _variables(said)) if code else None
-
-
-def _variables(said: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(VARIABLE.findall(said)))
+    return Placeholder(start, end, said, code) if code else None

@@ -12,7 +12,6 @@ from msgspec import Struct, field
 
 from runtime.language.diagnostics import Span
 from runtime.language.value_types import may_be_none
-from runtime.language.vocabulary.phrase import phrase
 
 NOTE = re.compile(r"N(\d+)\b")
 """The code of a note."""
@@ -160,6 +159,11 @@ class PlaybookSpec(Struct, frozen=True):
         for step in self.steps:
             yield from step.walk()
 
+    @property
+    def texts(self) -> list[str]:
+        """Its notes, triggers and steps."""
+        return [*self.notes, *(one.text for one in self.triggers), *(one.text for one in self.walk_steps())]
+
     def step(self, line: str) -> Step | None:
         """The step with this line number."""
         return next((step for step in self.walk_steps() if step.line == line), None)
@@ -226,24 +230,6 @@ class Program(Struct, frozen=True, dict=True):
     def agent(self, name: str) -> AgentSpec | None:
         """The agent class of this name."""
         return self._by_name.get(name)
-
-
-def is_loop(step: Step) -> bool:
-    """Whether a step repeats the steps below it: by its words, or by a jump back from there."""
-    if step.op is OpCode.LOP:
-        return True
-    if step.op is not OpCode.CND:
-        return False
-    if phrase("a loop by its words").begins(step.text.lstrip()):
-        return True
-    return any(inner.op is OpCode.JMP and jump_target(inner) == step.line for inner in step.walk())
-
-
-def is_else(step: Step) -> bool:
-    """Whether a step is the other side of the previous condition."""
-    return step.op is OpCode.ELS or (
-        step.op is OpCode.CND and phrase("else by its words").begins(step.text.lstrip()) is not None
-    )
 
 
 def jump_target(step: Step) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Struct
 
@@ -66,7 +66,7 @@ def remote_of(agent: AgentSpec) -> RemoteSpec | None:
         return None
     said: Mapping[str, Any] = agent.metadata["remote"]
     auth = said.get("auth")
-    header = str(auth["header"]) if isinstance(auth, dict) else "Authorization"
+    named = auth if isinstance(auth, dict) else {"header": "Authorization", "secret": auth}
     return RemoteSpec(
         transport=_transport(said) or "streamable-http",
         directory=Path(agent.span.file).absolute().parent,
@@ -74,8 +74,8 @@ def remote_of(agent: AgentSpec) -> RemoteSpec | None:
         command=str(said.get("command") or ""),
         args=tuple(map(str, said.get("args") or ())),
         env=tuple(map(str, said.get("env") or ())),
-        secret=str(auth["secret"]) if isinstance(auth, dict) else auth,
-        header=header,
+        secret=named["secret"],
+        header=str(named["header"]),
         timeout_s=None if said.get("timeout") is None else float(said["timeout"]),
     )
 
@@ -108,10 +108,16 @@ def check_remote(said: Mapping[str, Any], lines: Sequence[SourceLine], problems:
         what = f"`type` cannot be {said['type']!r}" if said.get("type") else "`remote` needs `type: mcp` or `type: a2a`"
         wrong("type", what, "Expected mcp or a2a." if said.get("type") else "")
     if _transport(said) is None:
-        _wrong_transport(said.get("transport"), wrong)
+        named, hint = said.get("transport"), f"Expected one of {', '.join(_TRANSPORTS)}."
+        given_up = "MCP has given up sse; servers that spoke it speak streamable-http now."
+        wrong("transport", f"`transport` cannot be {named!r}", given_up if named == "sse" else hint)
         return
-    for check in (_check_place, _check_auth, _check_lists, _check_timeout):
+    for check in (_check_place, _check_auth, _check_lists):
         check(said, wrong)
+    timeout = said.get("timeout")
+    if timeout is not None and not _is_time(timeout):
+        hint = f"Expected seconds, above 0 and up to {MAX_TIMEOUT_S:.0f}."
+        wrong("timeout", f"`timeout` cannot be {timeout!r}", hint)
 
 
 def _transport(said: Mapping[str, Any]) -> Transport | None:
@@ -123,13 +129,6 @@ def _transport(said: Mapping[str, Any]) -> Transport | None:
     if said.get("command"):
         return "stdio"
     return "memory" if str(said.get("url", "")).startswith("memory:") else "streamable-http"
-
-
-def _wrong_transport(named: Any, wrong: Callable[..., None]) -> None:
-    hint = f"Expected one of {', '.join(_TRANSPORTS)}."
-    if named == "sse":
-        hint = "MCP has given up sse; servers that spoke it speak streamable-http now."
-    wrong("transport", f"`transport` cannot be {named!r}", hint)
 
 
 def _check_place(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:
@@ -155,7 +154,7 @@ def _check_place(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:
         wrong("url", "a secret does not belong in a program's URL", _NO_SECRET)
 
 
-def _split(url: Any) -> Any:
+def _split(url: Any) -> SplitResult | None:
     try:
         return urlsplit(url) if isinstance(url, str) else None
     except ValueError:
@@ -184,26 +183,12 @@ def _check_auth(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:
 
 def _check_lists(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:
     for key in ("args", "env"):
-        if key in said and not _is_list(said[key]):
-            wrong(key, f"`{key}` cannot be {said[key]!r}", "Expected a list, for example [one, two].")
-        elif key == "env" and not all(_is_name(str(name)) for name in said.get(key) or ()):
-            wrong(
-                key,
-                "`env` contains a text that is not the name of a variable",
-                "Write only names here; the settings have the values.",
-            )
-
-
-def _check_timeout(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:
-    timeout = said.get("timeout")
-    if timeout is not None and not _is_time(timeout):
-        wrong(
-            "timeout", f"`timeout` cannot be {timeout!r}", f"Expected seconds, above 0 and up to {MAX_TIMEOUT_S:.0f}."
-        )
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str | int | float) for item in value)
+        listed = said.get(key, [])
+        if not isinstance(listed, list) or not all(isinstance(one, str | int | float) for one in listed):
+            wrong(key, f"`{key}` cannot be {listed!r}", "Expected a list, for example [one, two].")
+        elif key == "env" and not all(_is_name(str(name)) for name in listed):
+            message = "`env` contains a text that is not the name of a variable"
+            wrong(key, message, "Write only names here; the settings have the values.")
 
 
 def _is_time(value: Any) -> bool:

@@ -68,7 +68,7 @@ def fits(value: Any, type_name: str) -> bool:
     """Whether a variable of this declared type may have the value; unknown types take everything, None always fits.
     `list[int]` and `dict[str, int]` also say what is inside, `int | str`, `Union`, `Optional` and `Literal` what else
     it may be."""
-    return value is None or _fits(value, _read(type_name))
+    return _fits(value, _read(type_name))
 
 
 def coerced(value: Any, type_name: str) -> Any:
@@ -126,7 +126,7 @@ def _read(type_name: str) -> ast.expr | None:
 
 
 def _fits(value: Any, declared: ast.expr | None) -> bool:
-    return any(_fits_one(value, choice) for choice in _choices(declared))
+    return value is None or any(_fits_one(value, choice) for choice in _choices(declared))
 
 
 def _choices(declared: ast.expr | None) -> Iterator[ast.expr | None]:
@@ -152,7 +152,7 @@ def _parts(inner: ast.expr) -> Sequence[ast.expr]:
 def _fits_one(value: Any, declared: ast.expr | None) -> bool:
     match declared:
         case ast.Constant(value=None):
-            return value is None
+            return False
         case ast.Name(id=name):
             return _is_a(value, name)
         case ast.Subscript(value=ast.Name(id="Literal"), slice=inner):
@@ -166,27 +166,20 @@ def _fits_one(value: Any, declared: ast.expr | None) -> bool:
 def _is_a(value: Any, name: str) -> bool:
     if name in FILE_TYPES:
         return isinstance(value, str) and FILE_REFERENCE.search(value) is not None
-    if name in TIME_TYPES:
-        return isinstance(value, str) and _is_a_time(value, name)
+    if name in TIME_TYPES and isinstance(value, str):
+        try:
+            TIME_TYPES[name][0](value.strip())
+        except ValueError:
+            return False
     kinds = _TYPES.get(_plain(name))
     return kinds is None or (isinstance(value, kinds) and not (isinstance(value, bool) and bool not in kinds))
-
-
-def _is_a_time(text: str, name: str) -> bool:
-    try:
-        TIME_TYPES[name][0](text.strip())
-    except ValueError:
-        return False
-    return True
 
 
 def _holds(value: Any, inner: Sequence[ast.expr]) -> bool:
     """Whether the content of a list or dict fits its declaration."""
     if isinstance(value, list):
-        return all(one is None or _fits(one, inner[0]) for one in value)
-    if isinstance(value, dict) and len(inner) == 2:
-        return all(one is None or _fits(one, inner[1]) for one in value.values())
-    return True
+        return all(_fits(one, inner[0]) for one in value)
+    return not isinstance(value, dict) or len(inner) != 2 or all(_fits(one, inner[1]) for one in value.values())
 
 
 def _plain(type_name: str) -> str:
@@ -194,9 +187,8 @@ def _plain(type_name: str) -> str:
 
 
 def _is_whole(digits: str) -> bool:
-    return (
-        digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS and (digits == "0" or digits[0] != "0")
-    )
+    plain = digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS
+    return plain and (digits == "0" or digits[0] != "0")
 
 
 def _same(value: Any, type_name: str) -> Any:

@@ -6,26 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from runtime.language.instructions import model as steps
 from runtime.language.instructions.expression import Expression, is_unsure_call, read_expression
-from runtime.language.instructions.model import (
-    Action,
-    Ask,
-    Call,
-    CallArgument,
-    End,
-    Free,
-    Meaning,
-    Operand,
-    Prose,
-    Return,
-    Say,
-    Set,
-    StepGroup,
-    Think,
-    VariableTarget,
-    Wait,
-    Words,
-)
 from runtime.language.instructions.operands import (
     VARIABLE,
     argument_operand,
@@ -61,7 +43,7 @@ GIVEN = "_given"
 """The variable with the result of a call whose arguments are in words, until it is used."""
 
 
-def actions_of(text: str) -> Iterator[Action]:
+def actions_of(text: str) -> Iterator[steps.Action]:
     """A step of calls, assignments and waits, separated by semicolons; other prose makes the whole step free."""
     clauses = clauses_of(text)
     waits = [found.rest for clause in clauses if (found := phrase("yields").begins(clause))]
@@ -70,63 +52,56 @@ def actions_of(text: str) -> Iterator[Action]:
     sources = [wait for wait in waits if wait.lower() not in ("call", "exit", "return")]
     ends = next((wait.lower() for wait in waits if wait.lower() in ("exit", "return")), None)
     actions = _talk(plain, sources, done) or [action for clause in plain for action in _plain_actions(clause)]
-    if any(isinstance(action, Free) for action in actions):
-        yield Free(Prose(text), why_free(text))
+    if any(isinstance(action, steps.Free) for action in actions):
+        yield steps.Free(steps.Prose(text), why_free(text))
         return
     yield from actions
-    if sources and not any(isinstance(action, Ask) for action in actions):
+    if sources and not any(isinstance(action, steps.Ask) for action in actions):
         wants, until = _wanted("", done)
         where = tuple(map(_source, sources))
-        yield Ask((), None, where, wants, until) if wants or until else Wait(where)
+        yield steps.Ask((), None, where, wants, until) if wants or until else steps.Wait(where)
     if ends == "exit":
-        yield End()
+        yield steps.End()
     elif ends == "return":
-        yield Return()
+        yield steps.Return()
 
 
-def _talk(clauses: Sequence[str], sources: Sequence[str], done: str | None) -> list[Action]:
+def _talk(clauses: Sequence[str], sources: Sequence[str], done: str | None) -> list[steps.Action]:
     """`Say(a, words); Say(b, the same)`, perhaps with a wait; [] if the clauses are something else."""
-    said = [_said(clause) for clause in clauses]
-    if not said or any(one is None for one in said):
+    said = [one for clause in clauses if (one := _said(clause))]
+    if not said or len(said) < len(clauses):
         return []
-    targets = [one[0] for one in said if one is not None]
-    texts = [one[1] for one in said if one is not None]
-    if any(text.strip().lower() != "the same" for text in texts[1:]):
-        asks = [Say((target,), said_words(text, (target,))) for target, text in zip(targets, texts, strict=True)]
-        if not sources:
-            return [*asks]
-        last = asks.pop()
-        return [*asks, _asking(last.targets, last.words, texts[-1], sources, done)]
-    words = said_words(texts[0], targets)
+    before: list[steps.Action] = []
+    targets, text = tuple(target for target, _ in said), said[0][1]
+    if any(other.strip().lower() != "the same" for _, other in said[1:]):
+        *others, (target, text) = said
+        before = [steps.Say((whom,), said_words(words, (whom,))) for whom, words in others]
+        targets = (target,)
+    words = said_words(text, targets)
     if not sources:
-        return [Say(tuple(targets), words, _takes_part(targets, words))]
-    return [_asking(tuple(targets), words, texts[0], sources, done)]
-
-
-def _asking(targets: tuple[str, ...], words: Words, text: str, sources: Sequence[str], done: str | None) -> Ask:
+        return [*before, steps.Say(targets, words, not before and _takes_part(targets, words))]
     wants, until = _wanted(text, done)
-    return Ask(targets, words, tuple(map(_source, sources)), wants, until, _takes_part(targets, words))
+    return [*before, steps.Ask(targets, words, tuple(map(_source, sources)), wants, until, _takes_part(targets, words))]
 
 
-def _takes_part(targets: Sequence[str], words: Words) -> bool:
-    prose = words.text if isinstance(words, Prose) and targets[0].startswith("meeting") else ""
+def _takes_part(targets: Sequence[str], words: steps.Words) -> bool:
+    prose = words.text if isinstance(words, steps.Prose) and targets[0].startswith("meeting") else ""
     return phrase("takes part").inside(prose) is not None
 
 
-def _wanted(text: str, done: str | None) -> tuple[tuple[VariableTarget, ...], Operand | None]:
+def _wanted(text: str, done: str | None) -> tuple[tuple[steps.VariableTarget, ...], steps.Operand | None]:
     """The values asked for, and any other end of the talk."""
     typed = {name: kind for name, kind in VARIABLE.findall(text) if kind}
     if done is None:
-        return tuple(VariableTarget(name, kind) for name, kind in typed.items()), None
+        return tuple(steps.VariableTarget(name, kind) for name, kind in typed.items()), None
     if gave := phrase("gave").begins(done):
         names = VARIABLE.findall(gave["names"])
         until = condition_of(gave["until"]) if gave["until"] else None
-        return tuple(VariableTarget(name, kind or typed.get(name, "")) for name, kind in names), until
+        return tuple(steps.VariableTarget(name, kind or typed.get(name, "")) for name, kind in names), until
     if phrase("has answered").begins(done):
-        return (), Prose(f"{IS_DONE}{text.strip().rstrip('.')}") if phrase("talk of several messages").begins(
-            text.strip()
-        ) else None
-    wants = tuple(VariableTarget(name, kind) for name, kind in typed.items())
+        several = phrase("talk of several messages").begins(text.strip())
+        return (), steps.Prose(f"{IS_DONE}{text.strip().rstrip('.')}") if several else None
+    wants = tuple(steps.VariableTarget(name, kind) for name, kind in typed.items())
     if wants and phrase("has given").begins(done):
         return wants, None
     return wants, condition_of(done)
@@ -135,10 +110,9 @@ def _wanted(text: str, done: str | None) -> tuple[tuple[VariableTarget, ...], Op
 def _said(clause: str) -> tuple[str, str] | None:
     """The target and the words of `Say(target, words)`."""
     match = CALL.match(clause)
-    if match is None or match[1] not in ("Say", "SendMessage"):
-        return None
-    inside = inside_of(clause, match.end() - 1, lenient=True)
-    if inside is None:
+    says = match is not None and match[1] in ("Say", "SendMessage")
+    inside = inside_of(clause, match.end() - 1, lenient=True) if match and says else None
+    if match is None or inside is None:
         return None
     rest = clause[match.end() + len(inside) :]
     if ")" in rest[1:]:  # a bracket that nothing opened stands in the words: "a) pay b) wait"
@@ -149,43 +123,43 @@ def _said(clause: str) -> tuple[str, str] | None:
     return unquoted(target), words.strip()
 
 
-def _plain_actions(clause: str) -> tuple[Action, ...]:
+def _plain_actions(clause: str) -> tuple[steps.Action, ...]:
     readings = settings_of(clause)
     if len(readings) > 1:
-        return (Free(Prose(clause), two_ways(readings)),)
+        return (steps.Free(steps.Prose(clause), two_ways(readings)),)
     if readings:
         return _setting(readings[0], clause)
     return (_called(clause) or made(clause),)
 
 
-def _setting(reading: SetReading, clause: str) -> tuple[Action, ...]:
+def _setting(reading: SetReading, clause: str) -> tuple[steps.Action, ...]:
     """One reading of a step. "Set $a and $b to 0" sets both to it; "$a, $b = 1, 2" each to its own."""
     if reading.unsure:
-        return (Free(Prose(clause), reading.unsure),)
+        return (steps.Free(steps.Prose(clause), reading.unsure),)
     variables = tuple(map(variable_of, reading.targets))
     if isinstance(reading.value, Expression):
-        return (Set(variables, reading.value, reading.operator),)
+        return (steps.Set(variables, reading.value, reading.operator),)
     if reading.each:
-        return tuple(Set((variable,), operand_of(reading.value)) for variable in variables)
+        return tuple(steps.Set((variable,), operand_of(reading.value)) for variable in variables)
     return _giving(variables, reading)
 
 
-def _giving(variables: tuple[VariableTarget, ...], reading: SetReading) -> tuple[Action, ...]:
+def _giving(variables: tuple[steps.VariableTarget, ...], reading: SetReading) -> tuple[steps.Action, ...]:
     value = result_of(reading.text)
     called = _called(value)
-    if isinstance(called, Call):
+    if isinstance(called, steps.Call):
         if len(variables) == 1 and not variables[0].path and not reading.operator:
-            return (Call(called.name, called.arguments, variables[0], called.instruction),)
+            return (steps.Call(called.name, called.arguments, variables[0], called.instruction),)
         if read_expression(value) is None:  # some of its arguments are in words: it is called first
-            return (_into_given(called), Set(variables, exact(f"${GIVEN}"), reading.operator))
-    operand = _opposite(variables[0], value) or (Prose(value) if reading.in_words else operand_of(value))
-    if isinstance(operand, Prose) and (phrase("does more").inside(value) or CALL.match(value)):
+            return (_into_given(called), steps.Set(variables, exact(f"${GIVEN}"), reading.operator))
+    operand = _opposite(variables[0], value) or (steps.Prose(value) if reading.in_words else operand_of(value))
+    if isinstance(operand, steps.Prose) and (phrase("does more").inside(value) or CALL.match(value)):
         names = ", ".join(f"${variable.name}" for variable in variables)
-        return (Free(Prose(f"{names} = {value}"), "it does more than make a value"),)
-    return (Set(variables, operand, reading.operator),)
+        return (steps.Free(steps.Prose(f"{names} = {value}"), "it does more than make a value"),)
+    return (steps.Set(variables, operand, reading.operator),)
 
 
-def _opposite(variable: VariableTarget, value: str) -> Expression | None:
+def _opposite(variable: steps.VariableTarget, value: str) -> Expression | None:
     """What "the opposite" of a truth value is; None for any other value."""
     said, _, of = value.rstrip(".").partition(" of ")
     if variable.type != "bool" or variable.path or said.lower() not in _OPPOSITE or of[:1] not in ("$", ""):
@@ -194,51 +168,48 @@ def _opposite(variable: VariableTarget, value: str) -> Expression | None:
     return found and replace(found, source=value)
 
 
-def _into_given(call: Call) -> Call:
-    return Call(call.name, call.arguments, VariableTarget(GIVEN), call.instruction)
+def _into_given(call: steps.Call) -> steps.Call:
+    return steps.Call(call.name, call.arguments, steps.VariableTarget(GIVEN), call.instruction)
 
 
-def _called(clause: str) -> Action | None:
+def _called(clause: str) -> steps.Action | None:
     """`Name(arguments)`, perhaps with words about it after a colon."""
     clause = clause.strip().removeprefix("await ").lstrip().removeprefix("self.")
     match = CALL.match(clause)
-    if match is None or match[1] in ("Say",):
-        return None
-    inside = inside_of(clause, match.end() - 1)
-    if inside is None:
+    inside = None if match is None or match[1] == "Say" else inside_of(clause, match.end() - 1)
+    if match is None or inside is None:
         return None
     rest = clause[match.end() + len(inside) + 1 :].strip().rstrip(".")
     if rest and not rest.startswith(":"):
         return None
     if read_expression(clause[: match.end() + len(inside) + 1]) is None and is_unsure_call(inside):
-        return Free(Prose(clause), "a comma in its numbers may separate arguments, or thousands")
+        return steps.Free(steps.Prose(clause), "a comma in its numbers may separate arguments, or thousands")
     name = match[1]
     arguments = tuple(_argument(part) for part in split_at(inside, ",") if part.strip())
     match name:
         case "EndProgram":
-            return End()
+            return steps.End()
         case "Return":
-            return Return(arguments[0].value if arguments else None)
+            return steps.Return(arguments[0].value if arguments else None)
         case "Yld" | "Yield":
-            source = unquoted(inside) or "user"
-            return _one(waiting_of([source])) or Wait(("user",))
-        case "Log" if any(isinstance(argument.value, Prose) for argument in arguments):
-            return Free(Prose(clause))
-    return Call(name, arguments, None, rest.lstrip(": ").strip())
+            return next(waiting_of([unquoted(inside) or "user"]), steps.Wait(("user",)))
+        case "Log" if any(isinstance(argument.value, steps.Prose) for argument in arguments):
+            return steps.Free(steps.Prose(clause))
+    return steps.Call(name, arguments, None, rest.lstrip(": ").strip())
 
 
-def _argument(text: str) -> CallArgument:
+def _argument(text: str) -> steps.CallArgument:
     text = text.strip()
     keyword = KEYWORD.match(text)
     if keyword:
-        return CallArgument(keyword[1], argument_operand(text[keyword.end() :].strip()))
+        return steps.CallArgument(keyword[1], argument_operand(text[keyword.end() :].strip()))
     typed = VARIABLE.fullmatch(text)
-    return CallArgument("", argument_operand(f"${typed[1]}" if typed else text))
+    return steps.CallArgument("", argument_operand(f"${typed[1]}" if typed else text))
 
 
-def thinking_of(text: str) -> Action:
+def thinking_of(text: str) -> steps.Action:
     found = made(text)
-    return found if isinstance(found, Set) else Think(Prose(text))
+    return found if isinstance(found, steps.Set) else steps.Think(steps.Prose(text))
 
 
 def may_wait_for(reason: str) -> bool:
@@ -248,27 +219,23 @@ def may_wait_for(reason: str) -> bool:
     return bool(one) and len(whom) <= _LONGEST_SOURCE and all(char.isalnum() or char in "_.$:@ -" for char in whom)
 
 
-def waiting_of(reasons: Sequence[str]) -> Iterator[Action]:
+def waiting_of(reasons: Sequence[str]) -> Iterator[steps.Action]:
     sources: list[str] = []
-    end: Action | None = None
+    end: steps.Action | None = None
     for reason in reasons:
         word = phrase("perhaps yields").without(reason.strip()).rstrip(".")
         if word.lower() == "exit":
-            end = End()
+            end = steps.End()
         elif word.lower() == "return":
-            end = Return()
+            end = steps.Return()
         elif word.lower() != "call" and word:
             sources.append(_source(word))
     if sources:
-        yield Wait(tuple(sources))
+        yield steps.Wait(tuple(sources))
     if end is not None:
         yield end
     elif not sources and reasons:
-        yield StepGroup("")
-
-
-def _one(found: Iterator[Action]) -> Action | None:
-    return next(found, None)
+        yield steps.StepGroup("")
 
 
 def _source(text: str) -> str:
@@ -276,30 +243,29 @@ def _source(text: str) -> str:
     return phrase("article of a source").without(text.strip()).strip('"')
 
 
-def return_of(text: str) -> tuple[Meaning, ...]:
+def return_of(text: str) -> tuple[steps.Meaning, ...]:
     if not text:
-        return (Return(),)
+        return (steps.Return(),)
     clauses = clauses_of(text)
     if len(clauses) > 1 and "return" in WORD.findall(text.lower()):
         *before, last = clauses
         returned = course_of(last)
-        if returned is not None and isinstance(returned.does, Return):
+        if returned is not None and isinstance(returned.does, steps.Return):
             return (*actions_of("; ".join(before)), *return_of(returned.said))
-        return (*actions_of(text), Return())
+        return (*actions_of(text), steps.Return())
     if _said(text) is not None:
-        return (*actions_of(text), Return())
+        return (*actions_of(text), steps.Return())
     text = result_of(text)
     called = _called(text)
     value = read_value(text)
-    if isinstance(called, Call) and value is None:
-        return (_into_given(called), Return(exact(f"${GIVEN}")))
-    return (Return(value or Prose(text)),)
+    if isinstance(called, steps.Call) and value is None:
+        return (_into_given(called), steps.Return(exact(f"${GIVEN}")))
+    return (steps.Return(value or steps.Prose(text)),)
 
 
 def why_free(text: str) -> str:
-    if len(clauses_of(text)) > 1:
-        return "it has several clauses, one of which is prose"
-    return "it is prose of no known kind of step"
+    several = len(clauses_of(text)) > 1
+    return "it has several clauses, one of which is prose" if several else "it is prose of no known kind of step"
 
 
 def goes_to_a_file(clause: str) -> bool:
@@ -316,28 +282,30 @@ def unasked(clause: str) -> str:
     return f"it does not say who gives ${found[0][0]}" if found and all(kind for _, kind in found) else ""
 
 
-def made(clause: str) -> Action:
+def made(clause: str) -> steps.Action:
     """A step in words that creates a variable's value; else a free one."""
     if phrase("does more").inside(clause):
-        return Free(Prose(clause), "it does more than make a value")
+        return steps.Free(steps.Prose(clause), "it does more than make a value")
     if governing(clause, lambda before: before.rpartition(" ")[2].startswith("$")):
-        return Free(Prose(clause), "when or how often it is made is part of the sentence")
+        return steps.Free(steps.Prose(clause), "when or how often it is made is part of the sentence")
     if goes_to_a_file(clause):
-        return Free(Prose(clause), "a file is something else than a variable")
+        return steps.Free(steps.Prose(clause), "a file is something else than a variable")
     if len(list(phrase("target").all_inside(clause))) > 1:
-        return Free(Prose(clause), "it makes several values")
+        return steps.Free(steps.Prose(clause), "it makes several values")
     if who := unasked(clause):
-        return Free(Prose(clause), who)
-    typed = [VariableTarget(name, kind) for name, kind in VARIABLE.findall(clause) if kind]
+        return steps.Free(steps.Prose(clause), who)
+    typed = [steps.VariableTarget(name, kind) for name, kind in VARIABLE.findall(clause) if kind]
     if phrase("makes a value").begins(clause) and ";" not in clause:
         if typed:
-            return Set(tuple(typed), Prose(clause))
+            return steps.Set(tuple(typed), steps.Prose(clause))
         direct = phrase("makes variables").begins(clause)
         if into := phrase("made into").begins(clause):
-            return Set((variable_of(into["target"]),), Prose(clause))
+            return steps.Set((variable_of(into["target"]),), steps.Prose(clause))
         behind = clause[direct.end() :] if direct else ""
         noun = not clause.lower().startswith("make ") and phrase("part of a noun").begins(behind.lstrip())
         part_of_it = noun or behind.startswith(("'", "\u2019"))
         if direct and not part_of_it and not phrase("takes a value").begins(clause):
-            return Set(tuple(VariableTarget(name) for name, _ in VARIABLE.findall(direct["what"])), Prose(clause))
-    return Free(Prose(clause), why_free(clause))
+            return steps.Set(
+                tuple(steps.VariableTarget(name) for name, _ in VARIABLE.findall(direct["what"])), steps.Prose(clause)
+            )
+    return steps.Free(steps.Prose(clause), why_free(clause))

@@ -37,11 +37,11 @@ def direct_speech(text: str, names: Mapping[str, Any]) -> str | None:
     theirs = "their".join(phrase("of the person").between(text.strip().rstrip(".")))
     bare = phrase("kept behind speech").left_out_of(theirs).rstrip()
     values: dict[str, str] = {}
-    for found in _VARIABLE.finditer(bare):
-        value = names.get(found[1] or found[2], (found[1] or found[2]).replace("_", " "))
+    for name in (found[1] or found[2] for found in _VARIABLE.finditer(bare)):
+        value = names.get(name, name.replace("_", " "))
         if not isinstance(value, str | int | float) or isinstance(value, bool) or "\n" in str(value):
             return None
-        values[found[1] or found[2]] = str(value)
+        values[name] = str(value)
     told = _VARIABLE.sub(lambda found: f"${found[1] or found[2]}", bare)
     said = [_sentence(clause, values) for clause in phrase("next message").between(told)]
     return " ".join(said) if all(said) else None  # type: ignore[arg-type]
@@ -52,9 +52,8 @@ def _sentence(clause: str, values: Mapping[str, str]) -> str | None:
     alone = phrase("told as it is").is_all_of(clause.strip())
     if alone and (value := values[alone["what"][1:]]).endswith((".", "!", "?")):
         return value
-    found, form = next(
-        ((found, form) for form, one in _FORMS.items() if (found := one.begins(clause.strip()))), (None, "")
-    )
+    read = ((one.begins(clause.strip()), form) for form, one in _FORMS.items())
+    found, form = next((pair for pair in read if pair[0]), (None, ""))
     if found is None or "\n" in found["what"] or phrase("the person").inside(found["what"]):
         return None
     parts = {name: _turned(found[name]) for name in ("what", "who", "verb")}

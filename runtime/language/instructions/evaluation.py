@@ -51,24 +51,15 @@ class NotComputable(ValueError):
     """An expression has no value now: a variable is unset, or an operation does not fit its operands."""
 
 
-class LenientNames(Mapping[str, Any]):
+class LenientNames(dict[str, Any]):
     """Names for conditions: what is unset is None. With `orders_nothing`, None is neither more nor less."""
 
     def __init__(self, names: Mapping[str, Any], *, orders_nothing: bool = True) -> None:
-        self._names = names
+        super().__init__(names)
         self.orders_nothing = orders_nothing
 
-    def __getitem__(self, name: str) -> Any:
-        return self._names.get(name)
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
+    def __missing__(self, name: str) -> None:
+        return None
 
 
 def call_name(node: ast.expr) -> str | None:
@@ -142,7 +133,8 @@ class _Evaluation:
             case ast.Attribute(value=inner, attr=attr):
                 return self._part(self.value(inner), attr, dotted=True)
             case ast.Subscript(value=inner, slice=ast.Slice() as ends):
-                return self.value(inner)[slice(*map(self._optional, (ends.lower, ends.upper, ends.step)))]
+                places = (ends.lower, ends.upper, ends.step)
+                return self.value(inner)[slice(*(None if one is None else self.value(one) for one in places))]
             case ast.Subscript(value=inner, slice=key):
                 return self._part(self.value(inner), self.value(key))
             case ast.BoolOp(op=op, values=values):
@@ -161,7 +153,8 @@ class _Evaluation:
                 value = self.value(operand)
                 return not value if isinstance(op, ast.Not) else -value if isinstance(op, ast.USub) else +value
             case ast.BinOp(left=left, op=op, right=right):
-                return _combined(op, self.value(left), self.value(right))
+                combine = _ARITHMETIC.get(type(op), lambda *_: _unsupported(type(op).__name__))
+                return combine(self.value(left), self.value(right))
         return self._collected(node)
 
     def _collected(self, node: ast.expr) -> Any:
@@ -197,12 +190,9 @@ class _Evaluation:
         if name in CONSTANTS:
             return CONSTANTS[name]
         variable = variable_name(name)
-        if variable in self._names:
+        if variable in self._names or self._lenient:
             return self._names[variable]
         raise NotComputable(f"${variable} is not set")
-
-    def _optional(self, node: ast.expr | None) -> Any:
-        return None if node is None else self.value(node)
 
     def _called(self, node: ast.Call) -> Any:
         name = call_name(node.func)
@@ -233,7 +223,7 @@ class _Evaluation:
         for op, right in zip(ops, rights, strict=True):
             other = self.value(right)
             if isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) and (value is None or other is None):
-                if isinstance(self._names, LenientNames) and not self._names.orders_nothing:
+                if not getattr(self._names, "orders_nothing", True):
                     raise NotComputable("nothing is neither more nor less than a value")
                 return False
             if not _COMPARE[type(op)](*_alike(value, other)):
@@ -251,7 +241,8 @@ class _Evaluation:
         for item in list(outer.value(first.iter)):
             if next(self._rounds) > _MAX_ROUNDS:
                 raise NotComputable("there are too many items")
-            inner = _with(names, _bound(first.target, item))
+            inner = {**names, **_bound(first.target, item)}
+            inner = LenientNames(inner) if self._lenient else inner
             scope = _Evaluation(inner, self._results, self._rounds)
             if all(scope.value(test) for test in first.ifs):
                 yield from self._scopes(rest, inner)
@@ -259,20 +250,15 @@ class _Evaluation:
 
 def _whole(value: Any) -> Any:
     """A value as data: tuples become lists. Raises NotComputable for one that is too large."""
-    if isinstance(value, bool | float | None):
-        return value
-    if isinstance(value, complex):
-        raise NotComputable("the value is not a real number")
-    if isinstance(value, int):
-        if value.bit_length() > MAX_BITS:
+    match value:
+        case complex():
+            raise NotComputable("the value is not a real number")
+        case int() if value.bit_length() > MAX_BITS:
             raise NotComputable("the number is too large")
-        return value
-    if isinstance(value, str):
-        if len(value) > MAX_SIZE:
+        case str() if len(value) > MAX_SIZE:
             raise NotComputable("the text is too long")
-        return value
-    if size_of(value) > MAX_SIZE:
-        raise NotComputable("the value is too large")
+        case list() | tuple() | dict() if size_of(value) > MAX_SIZE:
+            raise NotComputable("the value is too large")
     return _as_data(value)
 
 
@@ -297,25 +283,16 @@ def _as_data(value: Any) -> Any:
     return {key: _as_data(one) for key, one in value.items()} if isinstance(value, dict) else value
 
 
-def _with(names: Mapping[str, Any], more: Mapping[str, Any]) -> Mapping[str, Any]:
-    return LenientNames({**names, **more}) if isinstance(names, LenientNames) else {**names, **more}
-
-
 def _alike(left: Any, right: Any) -> tuple[Any, Any]:
     """Two values for comparison; beside a number, a numeric text counts as a number, and "yes" as true beside it."""
-    if isinstance(left, bool) and isinstance(right, str):
-        return left, _TRUTHS.get(right.strip().lower(), right)
-    if isinstance(right, bool) and isinstance(left, str):
-        return _TRUTHS.get(left.strip().lower(), left), right
-    if _is_number(left) and isinstance(right, str) and _NUMBER.fullmatch(right):
-        return left, float(right)
-    if _is_number(right) and isinstance(left, str) and _NUMBER.fullmatch(left):
-        return float(left), right
-    return left, right
+    return _beside(left, right), _beside(right, left)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _beside(value: Any, other: Any) -> Any:
+    if isinstance(value, str) and isinstance(other, bool):
+        return _TRUTHS.get(value.strip().lower(), value)
+    number = isinstance(value, str) and isinstance(other, int | float) and _NUMBER.fullmatch(value)
+    return float(value) if number else value
 
 
 def _formed(value: Any, form: str) -> str:
@@ -335,20 +312,10 @@ def _check_growth(text: str, method: str, args: Sequence[Any]) -> None:
         raise NotComputable("the text would be too long")
 
 
-def _combined(op: ast.operator, left: Any, right: Any) -> Any:
-    combine = _ARITHMETIC.get(type(op))
-    return _unsupported(type(op).__name__) if combine is None else combine(left, right)
-
-
 def _added(left: Any, right: Any) -> Any:
     if isinstance(left, str) != isinstance(right, str):  # "Total: " + 3 means what everybody reads
-        return _text(left) + _text(right)
+        return "".join("" if one is None else str(one) for one in (left, right))
     return left + right
-
-
-def _text(value: Any) -> str:
-    """A value inside a text; empty for None."""
-    return "" if value is None else str(value)
 
 
 def _multiplied(left: Any, right: Any) -> Any:
@@ -359,16 +326,8 @@ def _multiplied(left: Any, right: Any) -> Any:
     return left * right
 
 
-def _remainder(left: Any, right: Any) -> Any:
-    return left % right if not isinstance(left, str) else _unsupported("%")
-
-
 def _raised(left: Any, right: Any) -> Any:
     return left**right if abs(right) <= _MAX_POWER and abs(left) <= MAX_SIZE else _unsupported("**")
-
-
-def _joined(left: Any, right: Any) -> Any:
-    return left | right if isinstance(left, dict) and isinstance(right, dict) else _unsupported("|")
 
 
 def _unsupported(what: str) -> Any:
@@ -392,7 +351,7 @@ _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mult: _multiplied,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
-    ast.Mod: _remainder,
+    ast.Mod: lambda left, right: _unsupported("%") if isinstance(left, str) else left % right,
     ast.Pow: _raised,
-    ast.BitOr: _joined,
+    ast.BitOr: lambda left, right: left | right if isinstance(left, dict) else _unsupported("|"),
 }

@@ -103,11 +103,8 @@ def read_expression(text: str) -> Expression | None:
 @lru_cache(maxsize=4096)
 def read_placeholder(code: str, said: str) -> Expression | None:
     """The expression between braces, written as `said`, in which a plain name is a variable too."""
-    if not code or len(code) > MAX_SOURCE:
-        return None
-    try:
-        tree = ast.parse(code, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = _tree(code) if code and len(code) <= MAX_SOURCE else None
+    if tree is None:
         return None
     called = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
     owners = {func.value for func in called if isinstance(func, ast.Attribute) and _is_agent(func.value)}
@@ -118,11 +115,15 @@ def read_placeholder(code: str, said: str) -> Expression | None:
 
 def read_python(said: str, code: str, variables: tuple[str, ...]) -> Expression | None:
     """An expression between braces that only the agent's Python can evaluate; None for words."""
+    tree = _tree(code)
+    return None if tree is None else Expression(said, tree, frozenset(variables))
+
+
+def _tree(code: str) -> ast.expr | None:
     try:
-        tree = ast.parse(code, mode="eval").body
+        return ast.parse(code, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return Expression(said, tree, frozenset(variables))
 
 
 def expression_of(source: str, code: str, more: frozenset[str] = frozenset()) -> Expression | None:
@@ -131,10 +132,10 @@ def expression_of(source: str, code: str, more: frozenset[str] = frozenset()) ->
     plain = _with_plain_numbers(code)
     if plain is None or has_date(plain) or _TELEPHONE.search(STRING.sub("", plain)):
         return None
-    marked = _marked(_TEXT.sub(_with_values, plain))
-    if marked is None:
+    said = _TEXT.sub(_with_values, plain)
+    plain, names = plain_names(said), frozenset(VARIABLE.findall(STRING.sub("", said)))
+    if "$" in STRING.sub("", plain):  # it belongs to no name
         return None
-    plain, names = marked
     try:
         body = parse_python(f"({plain})").body
     except SyntaxError:
@@ -142,10 +143,9 @@ def expression_of(source: str, code: str, more: frozenset[str] = frozenset()) ->
     if len(body) != 1 or not isinstance(body[0], ast.Expr):
         return None
     tree = body[0].value
-    more |= filled
     if _depth(tree) > _MAX_DEPTH:
         return None
-    reader = _Reader(names | more)
+    reader = _Reader(names | more | filled)
     try:
         reader.check(tree, frozenset())
     except _Prose:
@@ -214,13 +214,6 @@ def _with_values(found: re.Match[str]) -> str:
     return "f" + "".join(piece for pair in zip(words, [*values, ""], strict=True) for piece in pair)
 
 
-def _marked(code: str) -> tuple[str, frozenset[str]] | None:
-    """The code with plain names, and the names that had a `$`; None if a `$` belongs to no name."""
-    bare = STRING.sub("", code)
-    plain = plain_names(code)
-    return None if "$" in STRING.sub("", plain) else (plain, frozenset(VARIABLE.findall(bare)))
-
-
 def _depth(tree: ast.AST) -> int:
     depth, level = 0, [tree]
     while level:
@@ -275,10 +268,11 @@ class _Reader:
                 raise _Prose
 
     def _name(self, name: str, bound: frozenset[str]) -> None:
-        if variable_name(name) in self._names and not (name in CONSTANTS or name in bound):
-            self.read.add(variable_name(name))
-        elif name not in bound and name not in CONSTANTS:
+        if name in CONSTANTS or name in bound:
+            return
+        if variable_name(name) not in self._names:
             raise _Prose
+        self.read.add(variable_name(name))
 
     def _call(self, node: ast.Call, bound: frozenset[str]) -> None:
         if any(isinstance(arg, ast.Starred) for arg in node.args) or any(k.arg is None for k in node.keywords):

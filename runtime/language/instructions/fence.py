@@ -74,9 +74,10 @@ def fence_of(
     callable_now = dict(_callable(agent, program))
     strangers = [other for other in program.agents if other.name != agent.name]
     spoken_to = {one.name for one in strangers if _mentions(words, one.name, str(one.metadata.get("name") or one.name))}
-    named = {name for name, one in callable_now.items() if _names(words, one.name, name) or _owner(name) in spoken_to}
+    named = {name for name, one in callable_now.items() if is_named(words, one.name, name) or _owner(name) in spoken_to}
     wanted = named or _left_to_models(agent, program, callable_now)
     harmless = {name for name, one in callable_now.items() if one.pure}
+    often, made = phrase("often").inside(VARIABLE.sub("", words)), phrase("sets or keeps").all_inside(text)
     playbooks = frozenset({*wanted, *harmless, *(name for name in triggered if name in callable_now)})
     reached = spoken_to | {_owner(name) for name in named}
     return FreeFence(
@@ -84,13 +85,9 @@ def fence_of(
         others=frozenset(callable_now) - playbooks,
         strangers=frozenset(other.name for other in strangers) - reached,
         reasons=frozenset(name for name, reason in _REASONS.items() if f"{name}(" in words or reason.inside(words)),
-        guarded=frozenset(name for name in _variables(agent) if not _speaks_of(words, name)),
-        once=frozenset()
-        if phrase("often").inside(VARIABLE.sub("", words))
-        else frozenset(named & {*callable_now} - harmless),
-        makes=tuple(
-            dict.fromkeys(found["target"].removeprefix("$") for found in phrase("sets or keeps").all_inside(text))
-        ),
+        guarded=frozenset(name for name in _variables(agent) if not is_named(words, name, f"${name}")),
+        once=frozenset() if often else frozenset(named & {*callable_now} - harmless),
+        makes=tuple(dict.fromkeys(found["target"].removeprefix("$") for found in made)),
     )
 
 
@@ -99,7 +96,7 @@ def _left_to_models(agent: AgentSpec, program: Program, playbooks: Mapping[str, 
     said = "\n".join(step.text for playbook in agent.playbooks for step in playbook.walk_steps())
     open_to_all = {"", *program.remote_agents}
     there = {name: one for name, one in playbooks.items() if _owner(name) in open_to_all and not one.triggers}
-    return {name for name, one in there.items() if not _names(said, one.name, name)}
+    return {name for name, one in there.items() if not is_named(said, one.name, name)}
 
 
 def _owner(name: str) -> str:
@@ -119,34 +116,21 @@ def _callable(agent: AgentSpec, program: Program) -> Iterator[tuple[str, Playboo
 @lru_cache(maxsize=4096)
 def _spelt(name: str) -> re.Pattern[str]:
     """A name in any spelling: FindOrder, find_order, "find the order"."""
-    words = [re.escape(word) for word in _parts(name)]
+    words = map(re.escape, NAME_PART.findall(name.replace("_", " ")) or [name])
     return re.compile(rf"\b{_BETWEEN.join(words)}(?:s|es)?\b", re.IGNORECASE)
 
 
-def _parts(name: str) -> list[str]:
-    return NAME_PART.findall(name.replace("_", " ")) or [name]
-
-
-def names_playbook(words: str, playbook: str) -> bool:
-    """Whether words name a playbook, in any spelling."""
-    return _spelt(playbook).search(words) is not None
-
-
-def _names(words: str, playbook: str, called: str) -> bool:
-    return called in words or names_playbook(words, playbook)
+def is_named(words: str, name: str, written: str | None = None) -> bool:
+    """Whether words name a playbook or a variable in any spelling, or as it is `written`."""
+    return (written is not None and written in words) or _spelt(name).search(words) is not None
 
 
 def _mentions(words: str, *names: str) -> bool:
-    return any(_spelt(one).search(words) for name in names for one in (name, name.removesuffix("Agent") or name))
+    return any(is_named(words, one) for name in names for one in (name, name.removesuffix("Agent") or name))
 
 
 def _variables(agent: AgentSpec) -> Iterator[str]:
     """The variables that an agent's text mentions."""
     for playbook in agent.playbooks:
         yield from (param.name for param in playbook.params if param.state)
-        texts = [*(step.text for step in playbook.walk_steps()), *(trigger.text for trigger in playbook.triggers)]
-        yield from (name for text in (*texts, *playbook.notes) for name in VARIABLE.findall(text))
-
-
-def _speaks_of(words: str, variable: str) -> bool:
-    return f"${variable}" in words or _spelt(variable).search(words) is not None
+        yield from VARIABLE.findall("\n".join(playbook.texts))

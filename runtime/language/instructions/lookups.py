@@ -23,8 +23,6 @@ PROSE_OF: Mapping[type, str] = {
 }
 """The operand of an instruction that may be prose with calls."""
 
-_TESTS = (Condition, Jump, Loop)
-
 _Part = TypeVar("_Part", bound=Meaning)
 
 
@@ -62,12 +60,12 @@ def _found(text: str) -> Iterator[Lookup]:
 def named_in(words: str) -> tuple[Lookup, ...]:
     """The calls whose results the words are about, rather than the calls themselves."""
     sure = not phrase("only maybe").inside(_without_calls(words))
-    return tuple(one for one in lookups(words) if one.braced or (sure and _is_result(words, one)))
-
-
-def _is_result(words: str, one: Lookup) -> bool:
-    about = phrase("about a result").inside(words[: one.start])
-    return bool(about or phrase("gives").begins(words[one.end :].lstrip()))
+    about, gives = phrase("about a result"), phrase("gives")
+    return tuple(
+        one
+        for one in lookups(words)
+        if one.braced or (sure and (about.inside(words[: one.start]) or gives.begins(words[one.end :].lstrip())))
+    )
 
 
 def _without_calls(text: str) -> str:
@@ -92,10 +90,8 @@ def with_lookups(part: _Part) -> _Part:
     prose = operand_of_part(part)
     if not isinstance(prose, Prose):
         return part
-    changed: dict[str, Any] = {PROSE_OF[type(part)]: Prose(prose.text, _made_before(part, prose.text))}
-    return replace(part, **changed)
-
-
-def _made_before(part: Meaning, text: str) -> tuple[Expression, ...]:
+    text = prose.text
     made = isinstance(part, Set | Return) and not phrase("only maybe").inside(_without_calls(text))
-    return tuple(one.call for one in (lookups(text) if made or isinstance(part, _TESTS) else named_in(text)))
+    before = lookups(text) if made or isinstance(part, Condition | Jump | Loop) else named_in(text)
+    changed: dict[str, Any] = {PROSE_OF[type(part)]: Prose(text, tuple(one.call for one in before))}
+    return replace(part, **changed)

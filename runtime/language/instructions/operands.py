@@ -56,7 +56,7 @@ def _quoted(text: str) -> str | None:
 
 def _all_named(whom: str, targets: Sequence[str]) -> bool:
     names = [name for name in WORD.findall(whom.casefold()) if name != "and"]
-    return sorted(names) == sorted(target.casefold() for target in targets)
+    return sorted(names) == sorted(map(str.casefold, targets))
 
 
 @lru_cache(maxsize=2048)

@@ -53,9 +53,8 @@ def assignment(text: str) -> tuple[str, str] | None:
 
 def split_first(text: str) -> tuple[str, str, str]:
     """The text before the first comma outside of quotes and brackets, the comma, and the rest."""
-    for at in _outside(text, ","):
-        return text[:at], ",", text[at + 1 :]
-    return text, "", ""
+    first = next(_outside(text, ","), len(text))
+    return text[:first], text[first : first + 1], text[first + 1 :]
 
 
 def clauses_of(text: str) -> list[str]:

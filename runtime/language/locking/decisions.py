@@ -12,7 +12,7 @@ from runtime.language.lowering.lowerer import UnclassifiedStep
 from runtime.language.pbasm.notation import read_steps
 from runtime.language.program import OpCode, Step, coded
 from runtime.language.syntax.nodes import ListItem, ParsedProgram
-from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage
+from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
 
 _MAX_CHARS = 400_000
 _ALLOWED = frozenset(OpCode) - {OpCode.LOP, OpCode.ELS}
@@ -104,24 +104,19 @@ async def answer_of(llm: LLMClient, messages: tuple[ChatMessage, ...], program: 
         finally:
             usage = completion.usage
             if kind is LLMAnswered or usage.input_tokens or usage.output_tokens:
-                tell(_answered(kind, "".join(pieces), usage, (program, llm.model)))
+                answered = kind(
+                    *("", "", "", "", usage.model or llm.model, "compile"),
+                    reply="".join(pieces),
+                    seconds=0.0,
+                    first_text_s=None,
+                    tokens_in=usage.input_tokens,
+                    tokens_out=usage.output_tokens,
+                    tokens_cached=usage.cached_tokens,
+                    cost_usd=usage.cost_usd,
+                    conversation="",
+                    participant_id=None,
+                    program=program,
+                    estimated=usage.estimated,
+                )
+                tell(answered)
     return "".join(pieces)
-
-
-def _answered(kind: type[LLMAnswered], reply: str, usage: Usage, names: tuple[str, str]) -> LLMAnswered:
-    program, model = names
-    return kind(
-        *("", "", "", "", usage.model or model, "compile"),
-        reply=reply,
-        seconds=0.0,
-        first_text_s=None,
-        tokens_in=usage.input_tokens,
-        tokens_out=usage.output_tokens,
-        tokens_cached=usage.cached_tokens,
-        cost_usd=usage.cost_usd,
-        conversation="",
-        participant_id=None,
-        program=program,
-        agent="",
-        estimated=usage.estimated,
-    )

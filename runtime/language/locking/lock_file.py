@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,6 +58,14 @@ Locks = Mapping[str, Sequence[LockedStep]]
 NO_LOCKS: Locks = {}
 
 
+def digest_of(parts: Iterable[str]) -> str:
+    """A digest of texts and of where each of them ends."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big") + part.encode(errors="surrogatepass"))
+    return digest.hexdigest()
+
+
 def lock_path(file: str | Path) -> Path:
     """Where the lock of a program's file is."""
     return Path(f"{file}{SUFFIX}")
@@ -82,9 +91,8 @@ def _read(path: Path) -> tuple[LockedStep, ...]:
         return tuple(_entry(row, Span(str(path), line)) for row, line in zip(data.get("step", ()), lines, strict=True))
     except (OSError, ValueError, TypeError, KeyError) as error:
         hint = "Delete the file, or write it again with `parley compile --lock`."
-        raise ProgramRejected(
-            [Diagnostic(f"this lock cannot be read: {error}", Span(str(path), 1), "", hint)]
-        ) from error
+        wrong = Diagnostic(f"this lock cannot be read: {error}", Span(str(path), 1), "", hint)
+        raise ProgramRejected([wrong]) from error
 
 
 def _entry(row: Mapping[str, object], place: Span) -> LockedStep:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 
@@ -13,11 +12,11 @@ from runtime.core.errors import CompileError
 from runtime.events.happening import Tell
 from runtime.language.diagnostics import DiagnosticList, Span
 from runtime.language.instructions.decode import decode
-from runtime.language.instructions.fence import names_playbook
-from runtime.language.instructions.model import Ask, Free, Instruction, Say, Wait
+from runtime.language.instructions.fence import is_named
+from runtime.language.instructions.model import Ask, Free, Instruction, Say
 from runtime.language.instructions.uses import calls
 from runtime.language.locking.decisions import decisions_on
-from runtime.language.locking.lock_file import SUFFIX, LockedStep, Locks
+from runtime.language.locking.lock_file import SUFFIX, LockedStep, Locks, digest_of
 from runtime.language.lowering import phrases
 from runtime.language.lowering.checks.lost_words import lost_clauses
 from runtime.language.lowering.checks.source_check import lost_names, read_lowered
@@ -48,12 +47,7 @@ def normalised(text: str) -> str:
 def context_of(playbook: ParsedPlaybook, line: int) -> str | None:
     """The digest of a step's heading, the steps it belongs to, itself and the one before, if `line` begins one."""
     found = next(_ways(playbook.steps, line, ()), None)
-    if found is None:
-        return None
-    digest = hashlib.sha256()
-    for part in map(normalised, (signature(playbook), *found)):
-        digest.update(len(part).to_bytes(8, "big") + part.encode(errors="surrogatepass"))
-    return digest.hexdigest()[:16]
+    return None if found is None else digest_of(map(normalised, (signature(playbook), *found)))[:16]
 
 
 def _ways(items: tuple[ListItem, ...], line: int, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -136,15 +130,10 @@ def unused_entries(locks: Locks, used: Collection[LockedStep]) -> Iterator[Locke
 def _entry(
     note: UnclassifiedStep, agent: str, playbook: ParsedPlaybook, entries: Sequence[LockedStep]
 ) -> LockedStep | None:
-    name, text = f"{agent}.{note.playbook}", normalised(note.text)
-    return next(
-        (
-            entry
-            for entry in entries
-            if (entry.playbook, entry.text) == (name, text) and entry.context == context_of(playbook, note.span.line)
-        ),
-        None,
-    )
+    wanted = f"{agent}.{note.playbook}", normalised(note.text)
+    found = [entry for entry in entries if (entry.playbook, entry.text) == wanted]
+    context = context_of(playbook, note.span.line) if found else None
+    return next((entry for entry in found if entry.context == context), None)
 
 
 def _steps(entry: LockedStep, line: str) -> tuple[Step, ...]:
@@ -179,7 +168,7 @@ def with_reading(
     if (old.children and steps[0].children) or not _has_reasons(steps[0], note.text):
         return None
     new = replace(steps[0], span=old.span, children=steps[0].children or old.children)
-    changed = replace(playbook, steps=tuple(_with(step, new) for step in playbook.steps))
+    changed = replace(playbook, steps=_with(playbook.steps, new))
     agent = replace(spec, playbooks=tuple(changed if one is playbook else one for one in spec.playbooks))
     rows = [f"{inner.op} {inner.text}" for inner in new.walk()]
     stays_free = new.op is OpCode.EXE or (new.op is not OpCode.CHK and isinstance(decode(new).head, Free))
@@ -191,54 +180,39 @@ def with_reading(
         return None
 
 
-def _with(step: Step, new: Step) -> Step:
-    if step.line == new.line:
-        return new
-    return replace(step, children=tuple(_with(child, new) for child in step.children))
+def _with(steps: tuple[Step, ...], new: Step) -> tuple[Step, ...]:
+    return tuple(new if step.line == new.line else replace(step, children=_with(step.children, new)) for step in steps)
 
 
 def _names_are_known(step: Step, note: UnclassifiedStep, source: ParsedAgent, program: ParsedProgram) -> bool:
     """Whether steps call and address only names that the program has."""
     done = [decode(inner) for inner in step.walk()]
     people = {"user", "meeting", *program.names}
-    if any(
-        name not in people and not (name.startswith("$") and name in note.text) for one in done for name in _heard(one)
-    ):
+    heard = {name for one in done for name in _heard(one)} - people
+    if any(not name.startswith("$") or name not in note.text for name in heard):
         return False
-    own = {playbook.name for playbook in source.playbooks if names_playbook(note.text, playbook.name)}
+    own = {playbook.name for playbook in source.playbooks if is_named(note.text, playbook.name)}
+    called = frozenset[str]().union(*map(calls, done)) - own - _EVERYWHERE
     return all(
-        name in own or name in _EVERYWHERE or f"{name}(" in note.text or _is_named(name, note.text, program)
-        for name in frozenset[str]().union(*map(calls, done))
+        f"{name}(" in note.text or (program.has_playbook(agent, playbook) and is_named(note.text, playbook))
+        for name, agent, _, playbook in ((name, *name.rpartition(".")) for name in called)
     )
 
 
 def _heard(done: Instruction) -> Iterator[str]:
     """Whom an instruction speaks to or waits for."""
     for part in done.parts:
-        targets = part.targets if isinstance(part, Say | Ask) else ()
-        yield from (
-            one.removeprefix("agent ") for one in (*targets, *(part.sources if isinstance(part, Ask | Wait) else ()))
-        )
-
-
-def _is_named(name: str, text: str, program: ParsedProgram) -> bool:
-    """Whether a step names a playbook of another agent, and the program has it."""
-    return program.has_playbook(*_split(name)) and names_playbook(text, _split(name)[1])
+        whom = (*getattr(part, "targets", ()), *getattr(part, "sources", ()))
+        yield from (one.removeprefix("agent ") for one in whom)
 
 
 def _has_reasons(step: Step, text: str) -> bool:
     """Whether the author's words give a reason for the model's version: losing no word is not enough."""
-    back_round = (OpCode.JMP, step.line)
-    return all((one.op, one.text.strip()) == back_round or _has_reason(one, text) for one in step.walk())
-
-
-def _has_reason(step: Step, text: str) -> bool:
-    speaks = any(isinstance(part, Say | Ask) for part in decode(step).parts)
-    reason = phrase("reason to speak") if speaks else _REASONS.get(step.op)
-    ends = "YLD for exit" in f"{step.op} {step.text}" and not speaks_of_ending(text, ())
-    return not ends and (reason is None or reason.inside(text) is not None)
-
-
-def _split(name: str) -> tuple[str, str]:
-    agent, _, playbook = name.rpartition(".")
-    return agent, playbook
+    for one in step.walk():
+        speaks = any(isinstance(part, Say | Ask) for part in decode(one).parts)
+        reason = phrase("reason to speak") if speaks else _REASONS.get(one.op)
+        ends = "YLD for exit" in f"{one.op} {one.text}" and not speaks_of_ending(text, ())
+        goes_round = one.op is OpCode.JMP and one.text.strip() == step.line
+        if not goes_round and (ends or not (reason is None or reason.inside(text))):
+            return False
+    return True

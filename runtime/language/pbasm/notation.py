@@ -32,9 +32,9 @@ from runtime.language.program import (
 )
 from runtime.language.syntax.blocks import FencedBlock, HeadingLine, scan
 from runtime.language.syntax.fences import is_code
-from runtime.language.syntax.humans import check_people
+from runtime.language.syntax.humans import PERSON_KEYS
 from runtime.language.syntax.listing import is_item
-from runtime.language.syntax.metadata import AGENT_KEYS, PERSON_KEYS, PLAYBOOK_KEYS, read_preamble
+from runtime.language.syntax.metadata import AGENT_KEYS, PLAYBOOK_KEYS, read_preamble
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
@@ -54,7 +54,6 @@ def link(parsed: ParsedProgram) -> Program:
     """A program whose agents are all compiled, ready to run. Raises ProgramRejected."""
     problems = DiagnosticList()
     agents = tuple(read_agent(agent, problems) for agent in parsed.agents)
-    check_people(parsed.agents, problems)
     problems.stop_if_any()
     return build(parsed.name, agents, parsed.metadata)
 

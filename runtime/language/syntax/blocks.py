@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 
 from msgspec import Struct
@@ -33,13 +34,12 @@ class FencedBlock(Struct, frozen=True):
     indent: int
     opening: SourceLine
     lines: tuple[SourceLine, ...]
-    closing: SourceLine | None
+    closing: SourceLine
 
     @property
     def language(self) -> str:
         """The first word of the info string, in lower case."""
-        words = self.info.split()
-        return words[0].lower() if words else ""
+        return (self.info.split() or [""])[0].lower()
 
 
 class TextLine(Struct, frozen=True):
@@ -50,6 +50,11 @@ class TextLine(Struct, frozen=True):
 
 Block = HeadingLine | FencedBlock | TextLine
 Section = tuple[HeadingLine, list[Block]]
+
+
+def first_line(block: Block) -> SourceLine:
+    """The line in which a block begins."""
+    return block.opening if isinstance(block, FencedBlock) else block.line
 
 
 def scan(lines: Sequence[SourceLine], problems: DiagnosticList) -> list[Block]:
@@ -91,28 +96,19 @@ def underlined(blocks: Sequence[Block]) -> Iterator[tuple[SourceLine, str]]:
 class _Scanner:
     def __init__(self, problems: DiagnosticList) -> None:
         self.blocks: list[Block] = []
+        self.take: Callable[[SourceLine], None] = self._outside
         self._problems = problems
-        self._take: Callable[[SourceLine], None] = self._outside
-        self._opening: SourceLine | None = None
-        self._fence: re.Match[str] | None = None
-        self._inner: list[SourceLine] = []
-
-    def take(self, line: SourceLine) -> None:
-        self._take(line)
+        self._open: tuple[SourceLine, str, str] | None = None
 
     def finish(self) -> None:
-        if self._opening is None:
-            return
-        if self._fence is None:
-            self._problems.at(self._opening, "this comment is never closed", hint="End it with `-->`.")
-        else:
-            hint = f"End it with a line of {self._fence[2]}"
-            self._problems.at(self._opening, "this fence is never closed", hint=hint)
+        if self._open is not None:
+            line, what, end = self._open
+            self._problems.at(line, f"this {what} is never closed", hint=f"End it with {end}")
 
     def _outside(self, line: SourceLine) -> None:
         if fence := _FENCE.match(line.text):
-            self._opening, self._fence, self._inner = line, fence, []
-            self._take = self._in_fence
+            self._open = line, "fence", f"a line of {fence[2]}"
+            self.take = partial(self._in_fence, line, fence, [])
         elif heading := HEADING.match(line.text):
             text, opened = _without_comments(heading[2] or "")
             column = heading.start(2) + 1 if heading[2] else heading.end(1) + 1
@@ -128,28 +124,25 @@ class _Scanner:
 
     def _begin_comment(self, line: SourceLine, opened: bool) -> None:
         if opened:
-            self._opening, self._fence, self._take = line, None, self._in_comment
+            self._open, self.take = (line, "comment", "`-->`."), self._in_comment
 
     def _in_comment(self, line: SourceLine) -> None:
         end = line.text.find("-->")
         if end < 0:
             return
-        self._opening, self._take = None, self._outside
+        self._open, self.take = None, self._outside
         rest = line.text[end + 3 :]
         if rest.strip():
             self._outside(replace(line, text=" " * (end + 3) + rest))
 
-    def _in_fence(self, line: SourceLine) -> None:
-        assert self._fence is not None
-        assert self._opening is not None
-        mark = self._fence[2]
+    def _in_fence(self, opening: SourceLine, fence: re.Match[str], inner: list[SourceLine], line: SourceLine) -> None:
+        mark = fence[2]
         stripped = line.text.strip()
         if len(stripped) < len(mark) or set(stripped) != {mark[0]}:
-            self._inner.append(line)
+            inner.append(line)
             return
-        fence = FencedBlock(self._fence[3].strip(), len(self._fence[1]), self._opening, tuple(self._inner), line)
-        self.blocks.append(fence)
-        self._opening, self._take = None, self._outside
+        self.blocks.append(FencedBlock(fence[3].strip(), len(fence[1]), opening, tuple(inner), line))
+        self._open, self.take = None, self._outside
 
 
 def _without_comments(text: str) -> tuple[str, bool]:

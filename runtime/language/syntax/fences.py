@@ -10,7 +10,7 @@ from runtime.language.program import Param, PythonFence
 from runtime.language.syntax.blocks import FencedBlock
 from runtime.language.syntax.metadata import PLAYBOOK_KEYS, misspelt_key
 from runtime.language.syntax.nodes import ListItem, ParsedPlaybook
-from runtime.language.syntax.signature import is_taken, parse_python
+from runtime.language.syntax.signature import is_literal, is_taken, parse_python
 
 PUBLIC_JSON = "public.json"
 _KEYS = PLAYBOOK_KEYS | {"triggers"}
@@ -45,8 +45,9 @@ class _FenceReader:
         try:
             tree = parse_python(self.source)
         except SyntaxError as error:
-            row, column = min(error.lineno or 1, max(1, len(self._fence.lines))), error.offset or 1
-            self._problem(row, max(1, column), f"this is not Python: {error.msg}")
+            row = min(error.lineno or 1, len(self._fence.lines))
+            column = max(1, error.offset or 1) + self._cuts[row - 1]
+            self._problems.at(self._fence.lines[row - 1], f"this is not Python: {error.msg}", column=column)
             return []
         functions = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
         return [
@@ -70,13 +71,17 @@ class _FenceReader:
                 elif keyword.arg is None:
                     self._problem_at(keyword.value, "@playbook takes names and literals, not **")
                 else:
-                    self._warn_of_key(keyword, keyword.arg)
+                    if meant := misspelt_key(keyword.arg, _KEYS):
+                        line, column = self._place(keyword)
+                        message, hint = f"there is no key `{keyword.arg}`", f"Did you mean {meant}?"
+                        self._problems.warn(line, message, column=column, hint=hint)
                     metadata[keyword.arg] = self._literal(keyword.value)
         doc = (ast.get_docstring(node) or "").strip().split("\n", 1)[0].strip()
+        line, column = self._place(node)
         return ParsedPlaybook(
             node.name,
             "python",
-            self._line(node.lineno).span(self._column(node.lineno, node.col_offset)),
+            line.span(column),
             _params(node.args),
             ast.unparse(node.returns) if node.returns else None,
             str(metadata.pop("description", "") or doc),
@@ -89,40 +94,26 @@ class _FenceReader:
         items = []
         for element in elements:
             if isinstance(element, ast.Constant) and isinstance(element.value, str) and element.value.strip():
-                line = self._line(element.lineno)
-                span = line.span(self._column(element.lineno, element.col_offset))
-                shown = line.text[line.shift :]
-                items.append(ListItem(" ".join(element.value.split()), span, source_line=shown))
+                line, column = self._place(element)
+                text, shown = " ".join(element.value.split()), line.text[line.shift :]
+                items.append(ListItem(text, line.span(column), source_line=shown))
             else:
                 self._problem_at(element, 'a trigger is a text, for example triggers=["When the user asks for help"]')
         return items
 
-    def _warn_of_key(self, node: ast.keyword, key: str) -> None:
-        if meant := misspelt_key(key, _KEYS):
-            line, column = self._line(node.lineno), self._column(node.lineno, node.col_offset)
-            self._problems.warn(line, f"there is no key `{key}`", column=column, hint=f"Did you mean {meant}?")
-
     def _literal(self, node: ast.expr) -> Any:
-        try:
+        if is_literal(node):
             return ast.literal_eval(node)
-        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-            self._problem_at(node, f"@playbook takes literals, not {ast.unparse(node)}")
-            return None
+        self._problem_at(node, f"@playbook takes literals, not {ast.unparse(node)}")
+        return None
 
     def _problem_at(self, node: ast.expr | ast.stmt, message: str) -> None:
-        line = self._line(node.lineno)
-        self._problems.at(line, message, column=self._column(node.lineno, node.col_offset))
+        line, column = self._place(node)
+        self._problems.at(line, message, column=column)
 
-    def _problem(self, row: int, column: int, message: str) -> None:
-        cut = self._cuts[row - 1] if self._cuts else 0
-        self._problems.at(self._line(row), message, column=column + cut)
-
-    def _line(self, row: int) -> SourceLine:
-        return self._fence.lines[row - 1] if self._fence.lines else self._fence.opening
-
-    def _column(self, row: int, offset: int) -> int:
-        line, cut = self._line(row), self._cuts[row - 1] if self._cuts else 0
-        return len(line.text[cut:].encode()[:offset].decode(errors="ignore")) + cut + 1
+    def _place(self, node: ast.expr | ast.stmt | ast.keyword) -> tuple[SourceLine, int]:
+        line, cut = self._fence.lines[node.lineno - 1], self._cuts[node.lineno - 1]
+        return line, len(line.text[cut:].encode()[: node.col_offset].decode(errors="ignore")) + cut + 1
 
 
 def is_playbook(decorator: ast.expr) -> bool:
@@ -133,16 +124,13 @@ def is_playbook(decorator: ast.expr) -> bool:
 def _params(arguments: ast.arguments) -> tuple[Param, ...]:
     """The named parameters, without *args and **kwargs, whose names are unknown."""
     named = [*arguments.posonlyargs, *arguments.args]
-    missing: list[ast.expr | None] = [None] * (len(named) - len(arguments.defaults))
-    pairs = [
-        *zip(named, [*missing, *arguments.defaults], strict=True),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-    ]
+    missing = [None] * (len(named) - len(arguments.defaults))
+    defaults = (*missing, *arguments.defaults, *arguments.kw_defaults)
     return tuple(
         Param(
             argument.arg,
             type=ast.unparse(argument.annotation) if argument.annotation else None,
             default=ast.unparse(default) if default is not None else None,
         )
-        for argument, default in pairs
+        for argument, default in zip((*named, *arguments.kwonlyargs), defaults, strict=True)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -16,19 +16,17 @@ from runtime.language.syntax.nodes import ParsedAgent
 DeliveryChannel = Literal["streaming", "buffered", "custom"]
 Notifications = Literal["all", "targeted", "none"]
 
-HUMAN_KEYS = frozenset(
+_KEYS = frozenset(
     {
         *("name", "description", "person", "delivery_channel", "streaming_enabled", "streaming_chunk_size"),
         *("buffer_messages", "buffer_timeout", "meeting_notifications", "delivery_handler", "custom_handler"),
     }
 )
-"""The keys below `# Name:Human`."""
+PERSON_KEYS = _KEYS | {"remote"}
+"""The keys below `# Name:Human`; `remote` is refused there with a text of its own."""
 
 BUFFER_TIMEOUT_S = 5.0
 """The longest delay of a buffered message, from the first of a group."""
-
-_ELSEWHERE = frozenset({"remote"})
-"""Keys that are refused with a text of their own."""
 
 
 class DeliveryPreferences(Struct, frozen=True):
@@ -38,9 +36,7 @@ class DeliveryPreferences(Struct, frozen=True):
     at them or names them, or nothing."""
 
     channel: DeliveryChannel = "streaming"
-    streaming_enabled: bool = True
     streaming_chunk_size: int = 1
-    buffer_messages: bool = False
     buffer_timeout_s: float = BUFFER_TIMEOUT_S
     meeting_notifications: Notifications = "all"
     handler: str | None = None
@@ -70,46 +66,33 @@ def humans_of(program: Program) -> tuple[HumanSpec, ...]:
 
 
 def _human(agent: AgentSpec) -> HumanSpec:
+    """The person of checked metadata. The channel decides over the single switches; without a channel
+    `streaming_enabled: false` and `buffer_messages: true` mean buffered, a handler alone means custom."""
     said = agent.metadata
     people = said.get("person") or ()
-    return HumanSpec(
-        agent.name,
-        str(said.get("name") or agent.name),
-        delivery_of(said),
-        (people,) if isinstance(people, str) else tuple(map(str, people)),
-        agent.description,
-    )
-
-
-def delivery_of(said: Mapping[str, Any]) -> DeliveryPreferences:
-    """The preferences that checked metadata states. The channel decides over the single switches; without a channel
-    `streaming_enabled: false` and `buffer_messages: true` mean buffered, a handler alone means custom."""
     handler = said.get("delivery_handler") or said.get("custom_handler")
     buffers = said.get("buffer_messages") is True or said.get("streaming_enabled") is False
-    channel: DeliveryChannel = said.get("delivery_channel") or (
-        "custom" if handler else "buffered" if buffers else "streaming"
-    )
-    return DeliveryPreferences(
-        channel,
-        streaming_enabled=channel == "streaming",
+    delivery = DeliveryPreferences(
+        said.get("delivery_channel") or ("custom" if handler else "buffered" if buffers else "streaming"),
         streaming_chunk_size=int(said.get("streaming_chunk_size", 1)),
-        buffer_messages=channel == "buffered",
         buffer_timeout_s=float(said.get("buffer_timeout", BUFFER_TIMEOUT_S)),
         meeting_notifications=said.get("meeting_notifications", "all"),
         handler=str(handler) if handler else None,
     )
+    people = (people,) if isinstance(people, str) else tuple(map(str, people))
+    return HumanSpec(agent.name, str(said.get("name") or agent.name), delivery, people, agent.description)
 
 
 def check_human(said: Mapping[str, Any], lines: Mapping[str, SourceLine], problems: DiagnosticList) -> None:
     """Note errors in a person's metadata, besides values that no agent may have."""
     for key, line in lines.items():
-        if key not in HUMAN_KEYS and key not in _ELSEWHERE:
-            near = get_close_matches(key, HUMAN_KEYS, n=1)
+        if key not in PERSON_KEYS:
+            near = get_close_matches(key, _KEYS, n=1)
             hint = f"Did you mean {near[0]}? " if near else ""
-            problems.at(line, f"a person has no `{key}`", hint=f"{hint}Known are {', '.join(sorted(HUMAN_KEYS))}.")
-        elif wanted := _wanted(key, said[key]):
-            problems.at(line, f"`{key}` cannot be {said[key]!r}", hint=f"Expected {wanted}.")
-    handlers = [key for key in ("delivery_handler", "custom_handler") if said.get(key)]
+            problems.at(line, f"a person has no `{key}`", hint=f"{hint}Known are {', '.join(sorted(_KEYS))}.")
+        elif key in _VALUES and not _VALUES[key][0](said[key]):
+            problems.at(line, f"`{key}` cannot be {said[key]!r}", hint=f"Expected {_VALUES[key][1]}.")
+    handlers = [key for key in _HANDLERS if said.get(key)]
     if len(handlers) > 1:
         problems.at(lines[handlers[1]], "`delivery_handler` and `custom_handler` are the same", hint="Keep one.")
     if handlers and said.get("delivery_channel", "custom") != "custom":
@@ -117,19 +100,9 @@ def check_human(said: Mapping[str, Any], lines: Mapping[str, SourceLine], proble
         problems.at(lines[handlers[0]], message, hint="Leave it out, or choose custom.")
 
 
-def _wanted(key: str, value: Any) -> str:
-    """The expected values of a person's key, if its value is a different one."""
-    if key == "person":
-        people = value if isinstance(value, list) else [value]
-        known = people and all(isinstance(one, str) and _is_person(one) for one in people)
-        return "" if known else "a person id such as web:42, or a list of them"
-    if key in ("delivery_handler", "custom_handler"):
-        return "" if isinstance(value, str) and _is_handler(value) else "the name of a playbook in Python"
-    if key == "streaming_chunk_size" and isinstance(value, float) and value >= 1:
-        return "a whole number of characters"
-    if key == "buffer_timeout" and isinstance(value, float) and value >= 0 and not math.isfinite(value):
-        return "a number of seconds"
-    return "a name" if key == "name" and not str(value).strip() else ""
+def _are_people(value: Any) -> bool:
+    people = value if isinstance(value, list) else [value]
+    return bool(people) and all(isinstance(one, str) and _is_person(one) for one in people)
 
 
 def _is_person(text: str) -> bool:
@@ -137,9 +110,20 @@ def _is_person(text: str) -> bool:
     return colon != "" and platform.replace("-", "_").isidentifier() and len(name.split()) == 1 and name == name.strip()
 
 
-def _is_handler(text: str) -> bool:
-    names = text.split(".")
-    return len(names) <= 2 and all(map(str.isidentifier, names))
+def _is_handler(value: Any) -> bool:
+    names = value.split(".") if isinstance(value, str) else []
+    return 0 < len(names) <= 2 and all(map(str.isidentifier, names))
+
+
+_HANDLERS = ("delivery_handler", "custom_handler")
+_VALUES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "person": (_are_people, "a person id such as web:42, or a list of them"),
+    **dict.fromkeys(_HANDLERS, (_is_handler, "the name of a playbook in Python")),
+    "streaming_chunk_size": (lambda value: not isinstance(value, float) or value < 1, "a whole number of characters"),
+    "buffer_timeout": (lambda value: value != math.inf, "a number of seconds"),
+    "name": (lambda value: bool(str(value).strip()), "a name"),
+}
+"""What a person's value must be, beside what an agent's must, and the words for that, by key."""
 
 
 def check_people(agents: Sequence[ParsedAgent], problems: DiagnosticList) -> None:
@@ -163,7 +147,7 @@ def check_people(agents: Sequence[ParsedAgent], problems: DiagnosticList) -> Non
 def _check_handler(human: ParsedAgent, agents: Sequence[ParsedAgent], problems: DiagnosticList) -> None:
     handler = human.metadata.get("delivery_handler") or human.metadata.get("custom_handler")
     owner, _, wanted = str(handler or "").rpartition(".")
-    if not wanted or not _is_handler(str(handler)):
+    if not wanted:
         return
     found = [
         playbook

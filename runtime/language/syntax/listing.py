@@ -19,6 +19,8 @@ MAX_CHARS = 4_000
 MAX_SPACES = 40
 _DEEPEST_HEADING = 6
 _ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)]|(?<=\s)[a-z][.)](?=[ \t]+\S))(?:[ \t]+(.*))?$")
+_BEFORE_MORE = (",", ":", ";", "(", "-", "\u2014", " and", " or", " the")
+"""How a line ends behind which a capital begins no new sentence."""
 _DASHES = "-*+\u2022\u2013\u2014\u00b7\u25aa\u25cf\u2023"
 _GLUED = re.compile(r"\s*(?:-(?=[A-Z])|[\u2022\u2013\u2014\u00b7\u25aa\u25cf\u2023]\s*)(?=\w)")
 """A line that its author means as an item: a dash without a space after it, or another mark."""
@@ -46,7 +48,7 @@ def item_parts(text: str) -> tuple[int, str, str] | None:
 
 def is_item(text: str) -> bool:
     """Whether a line starts an item of a list."""
-    return _ITEM.match(text) is not None and not is_rule(text)
+    return item_parts(text) is not None
 
 
 class _Item(Struct):
@@ -55,19 +57,6 @@ class _Item(Struct):
     column: int
     words: list[str]
     children: list[_Item] = field(default_factory=list)
-
-    def frozen(self, children: tuple[ListItem, ...]) -> ListItem:
-        text = " ".join(word for word in self.words if word)
-        return ListItem(text, self.line.span(self.column), children, self.line.text[self.line.shift :])
-
-
-def _seems_new(text: str, before: Sequence[str]) -> bool:
-    """Whether a line that goes on looks like an item without its dash: not indented, or a new sentence."""
-    if text[0] != " ":
-        return True
-    return text.strip()[0].isupper() and not before[-1].endswith(
-        (",", ":", ";", "(", "-", "\u2014", " and", " or", " the")
-    )
 
 
 def read_list(blocks: Sequence[Block], what: str, problems: DiagnosticList) -> tuple[ListItem, ...]:
@@ -79,7 +68,7 @@ def read_list(blocks: Sequence[Block], what: str, problems: DiagnosticList) -> t
             reader.take(block.line)
         elif isinstance(block, FencedBlock):
             reader.take_fence(block)
-    return tuple(reader.finished(item) for item in reader.root)
+    return tuple(map(reader.finished, reader.root))
 
 
 class _ListReader:
@@ -95,21 +84,21 @@ class _ListReader:
         if not text.strip():
             self._after_blank = True
         elif not is_rule(text):
-            match = _ITEM.match(text)
-            if match:
+            if match := _ITEM.match(text):
                 self._begin(line, match)
             else:
                 self._go_on(line, text)
             self._after_blank = False
 
     def take_fence(self, fence: FencedBlock) -> None:
-        for line in (fence.opening, *fence.lines, fence.closing or fence.opening):
-            if self._open:
-                self._open[-1].words.append(line.text.strip())
+        if self._open:
+            self._open[-1].words += [line.text.strip() for line in (fence.opening, *fence.lines, fence.closing)]
 
     def finished(self, item: _Item) -> ListItem:
         """An item with those below it. One that is too long to be read is noted as a problem."""
-        done = item.frozen(tuple(self.finished(child) for child in item.children))
+        text, line = " ".join(filter(None, item.words)), item.line
+        children = tuple(map(self.finished, item.children))
+        done = ListItem(text, line.span(item.column), children, line.text[line.shift :])
         if self._what == "note" or is_compiled(item.line.file):
             return done
         if any(blank and len([*run]) > MAX_SPACES for blank, run in groupby(done.text, str.isspace)):
@@ -140,7 +129,8 @@ class _ListReader:
             hint = f"Write it as a {self._what}, with what belongs to it indented below."
             self._problems.at(line, "a heading cannot be in a list", hint=hint)
         elif self._open and (text[0] == " " or not self._after_blank) and not _GLUED.match(text):
-            if _seems_new(text, self._open[-1].words):
+            goes_on = self._open[-1].words[-1].endswith(_BEFORE_MORE)
+            if text[0] != " " or (text.strip()[0].isupper() and not goes_on):  # it looks like an item without its dash
                 which = f"{self._what} {len(self.root)}" if len(self._open) == 1 else f"the {self._what} above"
                 hint = f"Start it with a dash if it is a {self._what} of its own: - {text.strip()}"
                 self._problems.warn(line, f"this line continues {which}", hint=hint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from runtime.language.diagnostics import DiagnosticList, SourceLine
 from runtime.language.remote import check_remote
 from runtime.language.syntax.blocks import Block, FencedBlock, TextLine
-from runtime.language.syntax.humans import HUMAN_KEYS, check_human
+from runtime.language.syntax.humans import PERSON_KEYS, check_human
 from runtime.language.syntax.listing import is_rule
 from runtime.language.syntax.source import is_key, load_mapping
 
@@ -45,11 +45,31 @@ _FLAG_WORDS = frozenset({"true", "false", "yes", "no", "on", "off"})
 _SHORT_FORMS = {"mode": "execution_mode", "exec_mode": "execution_mode", "startup": "startup_mode"}
 """Short forms of keys that hardly resemble them."""
 
-_LEAST = {"streaming_chunk_size": 1, "buffer_timeout": 0}
 _TEXTS = ("description", "name", "before_joining")
 
-PERSON_KEYS = HUMAN_KEYS | {"remote"}
-"""The metadata keys below a person's heading; `remote` is refused there."""
+
+def _is_number_from(least: int) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, int | float) and not isinstance(value, bool) and value >= least
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _are_texts(value: Any) -> bool:
+    return _is_list(value) and all(isinstance(one, str) and one.strip() for one in value)
+
+
+_VALUES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    **{key: (lambda _: False, f"one of {', '.join(known)}") for key, known in _CHOICES.items()},
+    **dict.fromkeys(_FLAGS, (lambda value: isinstance(value, bool), "true or false")),
+    **dict.fromkeys(MEETING_KEYS, (_is_list, "a list of agents, for example [Host, Guest]")),
+    "prompts": (_are_texts, "a list of messages, one a line, for example - Order a cake"),
+    "remote": (lambda value: isinstance(value, dict), "a block with type, transport and url"),
+    "streaming_chunk_size": (_is_number_from(1), "a number of at least 1"),
+    "buffer_timeout": (_is_number_from(0), "a number of at least 0"),
+}
+"""What a value must be, beside other ways to write it, and the words for that, by key."""
 
 
 class Preamble(Struct, frozen=True):
@@ -65,8 +85,7 @@ class Preamble(Struct, frozen=True):
         rows: list[str] = []
         for block in self.prose:
             if isinstance(block, FencedBlock):
-                closing = block.closing or block.opening
-                rows += [block.opening.text, *(line.text for line in block.lines), closing.text]
+                rows += [line.text for line in (block.opening, *block.lines, block.closing)]
             else:
                 rows.append(block.line.text.rstrip())
         prose = "\n".join(row for before, row in pairwise(("", *rows)) if row or before).strip()
@@ -79,11 +98,14 @@ def read_preamble(blocks: Sequence[Block], keys: frozenset[str], problems: Diagn
     and begins what stands below the heading, or has one of these keys."""
     reader = _PreambleReader(blocks, keys, problems)
     reader.read()
-    check_values(reader.metadata, reader.lines, problems)
-    if keys is not PERSON_KEYS:
-        _warn_of_keys(reader.lines, keys, problems)
+    _check_values(reader.metadata, reader.lines, problems)
     if keys is PERSON_KEYS:
         check_human(reader.metadata, reader.lines, problems)
+    else:
+        for key, line in reader.lines.items():
+            if meant := misspelt_key(key, keys):
+                column = line.text.find(key) + 1
+                problems.warn(line, f"there is no key `{key}`", column=column, hint=f"Did you mean {meant}?")
     if isinstance(remote := reader.metadata.get("remote"), dict):
         check_remote(remote, reader.remote, problems)
     described = str(reader.metadata.pop("description", "") or "").strip()
@@ -98,14 +120,7 @@ def misspelt_key(key: str, keys: frozenset[str]) -> str:
     return meant if meant in keys else ""
 
 
-def _warn_of_keys(lines: Mapping[str, SourceLine], keys: frozenset[str], problems: DiagnosticList) -> None:
-    for key, line in lines.items():
-        if meant := misspelt_key(key, keys):
-            column = line.text.find(key) + 1
-            problems.warn(line, f"there is no key `{key}`", column=column, hint=f"Did you mean {meant}?")
-
-
-def check_values(metadata: dict[str, Any], lines: dict[str, SourceLine], problems: DiagnosticList) -> None:
+def _check_values(metadata: dict[str, Any], lines: dict[str, SourceLine], problems: DiagnosticList) -> None:
     """Note values that a known key cannot have; attendees written with commas become a list."""
     for key, line in lines.items():
         value = metadata[key]
@@ -115,31 +130,12 @@ def check_values(metadata: dict[str, Any], lines: dict[str, SourceLine], problem
             metadata[key] = [part.strip() for part in value.split(",")]
         elif key == "prompts" and isinstance(value, str):
             metadata[key] = [value]
-        elif wanted := _wanted(key, value):
-            problems.at(line, f"`{key}` cannot be {value!r}", hint=f"Expected {wanted}.")
+        elif key in _VALUES and not _VALUES[key][0](value):
+            problems.at(line, f"`{key}` cannot be {value!r}", hint=f"Expected {_VALUES[key][1]}.")
     handler = metadata.get("delivery_handler") or metadata.get("custom_handler")
     if metadata.get("delivery_channel") == "custom" and not handler:
         message = "`delivery_channel: custom` needs a `delivery_handler`"
         problems.at(lines["delivery_channel"], message, hint="Name the handler, or choose streaming or buffered.")
-
-
-def _wanted(key: str, value: Any) -> str:
-    """The expected values of a known key, if its value is a different one."""
-    if key in _CHOICES:
-        return "one of " + ", ".join(_CHOICES[key])
-    if key in _FLAGS:
-        return "" if isinstance(value, bool) else "true or false"
-    if key in MEETING_KEYS:
-        return "" if isinstance(value, list) else "a list of agents, for example [Host, Guest]"
-    if key == "prompts":
-        texts = isinstance(value, list) and all(isinstance(one, str) and one.strip() for one in value)
-        return "" if texts else "a list of messages, one a line, for example - Order a cake"
-    if key == "remote":
-        return "" if isinstance(value, dict) else "a block with type, transport and url"
-    if key in _LEAST:
-        number = isinstance(value, int | float) and not isinstance(value, bool) and value >= _LEAST[key]
-        return "" if number else f"a number of at least {_LEAST[key]}"
-    return ""
 
 
 def loose_setting(text: str, keys: frozenset[str]) -> tuple[str, str] | None:
@@ -221,7 +217,7 @@ class _PreambleReader:
         key, value = setting
         block = [line]
         if value[:1] in ("|", ">") and not value[1:].strip("+-0123456789"):  # YAML's marks for a text of several lines
-            block += self._while(lambda row: not row.strip() or row[0] in " \t")
+            block += self._while(_is_below)
         elif key in _TEXTS and value:
             self._put({key: value.strip().strip("\"'")}, [line])
             return True
@@ -257,7 +253,7 @@ class _PreambleReader:
             self._at += 1
         else:
             self._at = start
-            rows = self._while(lambda row: not row.strip() or row[0] in " \t")
+            rows = self._while(_is_below)
         rows = [replace(row, text=row.text.expandtabs(4)) for row in rows]
         while rows and not rows[0].text.strip():
             rows.pop(0)
@@ -291,7 +287,10 @@ def _begins_block(text: str) -> bool:
     return text.rstrip().lower() == "metadata:"
 
 
+def _is_below(row: str) -> bool:
+    """Whether a line is blank, or indented."""
+    return not row.strip() or row[0] in " \t"
+
+
 def _may_be_yaml(row: str) -> bool:
-    return not _begins_block(row) and (
-        not row.strip() or row[0] in " \t" or is_key(row) or row[0] == "#" or row[:2] == "- "
-    )
+    return not _begins_block(row) and (_is_below(row) or is_key(row) or row[0] == "#" or row[:2] == "- ")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import force_setattr
 
 from runtime.language.diagnostics import Diagnostic, Span
 from runtime.language.program import AgentKind, Param, PythonFence
@@ -68,7 +68,7 @@ class ParsedAgent(Struct, frozen=True):
         return next((playbook for playbook in self.playbooks if playbook.name == name), None)
 
 
-class ParsedProgram(Struct, frozen=True):
+class ParsedProgram(Struct, frozen=True, dict=True):
     """All agents of all files, in order. `metadata` is the merged frontmatter, `warnings` what is probably a mistake,
     `lines` the text by file and number."""
 
@@ -77,11 +77,10 @@ class ParsedProgram(Struct, frozen=True):
     metadata: Mapping[str, Any] = {}
     warnings: tuple[Diagnostic, ...] = ()
     lines: Mapping[tuple[str, int], str] = {}
-    _callable: Mapping[str, frozenset[str]] = {}
 
-    def __post_init__(self) -> None:
-        names = {agent.name: frozenset(playbook.name for playbook in agent.playbooks) for agent in self.agents}
-        force_setattr(self, "_callable", names)
+    @cached_property
+    def _callable(self) -> Mapping[str, frozenset[str]]:
+        return {agent.name: frozenset(playbook.name for playbook in agent.playbooks) for agent in self.agents}
 
     @property
     def names(self) -> Collection[str]:

@@ -6,7 +6,6 @@ import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from functools import cached_property
 from typing import Any
 
 from msgspec.structs import replace
@@ -14,13 +13,23 @@ from msgspec.structs import replace
 from runtime.language.diagnostics import DiagnosticList, Span
 from runtime.language.program import AgentKind, PythonFence
 from runtime.language.remote import PARTICIPANT_NAME
-from runtime.language.syntax.blocks import Block, FencedBlock, HeadingLine, Section, TextLine, scan, split, underlined
+from runtime.language.syntax.blocks import (
+    Block,
+    FencedBlock,
+    HeadingLine,
+    Section,
+    TextLine,
+    first_line,
+    scan,
+    split,
+    underlined,
+)
 from runtime.language.syntax.fences import PUBLIC_JSON, is_python, read_fence
+from runtime.language.syntax.humans import PERSON_KEYS, check_people
 from runtime.language.syntax.listing import is_item, is_rule, read_list
 from runtime.language.syntax.metadata import (
     AGENT_KEYS,
     MEETING_KEYS,
-    PERSON_KEYS,
     PLAYBOOK_KEYS,
     loose_setting,
     read_preamble,
@@ -40,6 +49,19 @@ _SECTIONS = {
 _ITEM_OF = {"triggers": "trigger", "steps": "step", "notes": "note"}
 _MOST_AGENTS = 1000
 _FIRST = "A program starts with an agent: # Name"
+_OF_A_SERVER = (
+    "a remote agent cannot have its own playbooks or Python",
+    "Its playbooks are the tools of its server; move this below another agent.",
+)
+_NOTHING_OF_ITS_OWN: Mapping[AgentKind, tuple[str, str]] = {
+    AgentKind.REMOTE: (
+        "an agent in another process has no playbooks and no Python here",
+        "Put this below another agent.",
+    ),
+    AgentKind.MCP: _OF_A_SERVER,
+    AgentKind.A2A: _OF_A_SERVER,
+}
+"""The kinds of agents without playbooks and Python, each with the error and the hint for one that has some."""
 
 
 def parse(source: ProgramText) -> ParsedProgram:
@@ -56,53 +78,50 @@ def parse(source: ProgramText) -> ParsedProgram:
             problems.at(block.line, f"{what} before any agent", hint=_FIRST)
     _warn_of_unused(before, problems)
     if len(sections) > _MOST_AGENTS:
-        heading = sections.pop(_MOST_AGENTS)[0]
-        problems.at(
-            heading.line, f"a program may have {_MOST_AGENTS:,} agents", hint="`CreateAgent` makes many of a kind."
-        )
+        message, hint = f"a program may have {_MOST_AGENTS:,} agents", "`CreateAgent` makes many of a kind."
+        problems.at(sections[_MOST_AGENTS][0].line, message, hint=hint)
         problems.stop_if_any()
     texts = _agent_texts(source, sections)
-    agents = []
-    for section, text in zip(sections, texts, strict=True):
-        if agent := _AgentReader(section, text, problems).read():
-            agents.append(agent)
+    read = (_AgentReader(section, text, problems).read() for section, text in zip(sections, texts, strict=True))
+    agents = [agent for agent in read if agent is not None]
     if not sections and not problems:
         file = source.files[0] if source.files else "<none>"
         problems.at_span(Span(file, 1), "the program has no agent", hint=_FIRST)
-    _refuse_duplicates(agents, sections, problems)
-    _refuse_second_entry(source, agents, problems)
+        problems.stop_if_any()
+    _refuse_duplicates("an agent", agents, problems)
+    _refuse_second_entry(agents, problems)
     _name_attendees(agents)
-    problems.stop_if_any()
+    if not problems:
+        check_people(agents, problems)
     lines = {(line.file, line.number): line.text[line.shift :] for line in source.lines}
+    problems.stop_if_any(lines)
     return ParsedProgram(source.name, tuple(agents), source.metadata, problems.warnings, lines)
 
 
 def _warn_of_unused(before: Sequence[Block], problems: DiagnosticList) -> None:
     """Warn of text before the first agent: it belongs to nobody."""
-    lines = [block.opening if isinstance(block, FencedBlock) else block.line for block in before]
+    lines = map(first_line, before)
     unused = next((line for line in lines if line.text.strip() and not is_rule(line.text)), None)
     if unused is not None:
         hint = "Put it below a heading, or into a comment: <!-- … -->."
         problems.warn(unused, "text before the first agent is not used", hint=hint)
 
 
-def _refuse_duplicates(agents: list[ParsedAgent], sections: list[Section], problems: DiagnosticList) -> None:
+def _refuse_duplicates(
+    what: str, named: Sequence[ParsedAgent] | Sequence[ParsedPlaybook], problems: DiagnosticList
+) -> None:
     seen: dict[str, Span] = {}
-    lines = {heading.line.span(): heading for heading, _ in sections}
-    for agent in agents:
-        if agent.name in seen:
-            heading = lines[Span(agent.span.file, agent.span.line)]
-            message = f"there is an agent {agent.name} already, at {seen[agent.name]}"
-            problems.at(heading.line, message, column=heading.column)
-        seen.setdefault(agent.name, agent.span)
+    for one in named:
+        if one.name in seen:
+            problems.at_span(one.span, f"there is {what} {one.name} already, at {seen[one.name]}")
+        seen.setdefault(one.name, one.span)
 
 
-def _refuse_second_entry(source: ProgramText, agents: list[ParsedAgent], problems: DiagnosticList) -> None:
+def _refuse_second_entry(agents: list[ParsedAgent], problems: DiagnosticList) -> None:
     entries = [one for agent in agents for one in agent.playbooks if one.metadata.get("cli_entry") is True]
-    texts = {(line.file, line.number): line.text for line in source.lines} if len(entries) > 1 else {}
     for entry in entries[1:]:
         message = f"a program has one entry for the command line, and it is {entries[0].name}, at {entries[0].span}"
-        problems.at_span(entry.span, message, text=texts.get((entry.span.file, entry.span.line), ""))
+        problems.at_span(entry.span, message)
 
 
 def _name_attendees(agents: list[ParsedAgent]) -> None:
@@ -142,12 +161,16 @@ class _AgentReader:
         preamble = read_preamble(before, keys, self._problems)
         playbooks = [*self._functions, *filter(None, (self._playbook(section) for section in sections))]
         playbooks = [self._with_entry(playbook) for playbook in playbooks]
-        self._refuse_duplicates(playbooks)
+        _refuse_duplicates("a playbook", playbooks, self._problems)
         if named is None:
             return None
         name, kind = named
-        kind = self._remote_kind(kind, preamble.metadata, playbooks)
+        kind = self._remote_kind(kind, preamble.metadata)
         line = self._heading.line
+        places = [*(playbook.span for playbook in playbooks), *(fence.span for fence in self._fences)]
+        if kind in _NOTHING_OF_ITS_OWN and places:
+            message, hint = _NOTHING_OF_ITS_OWN[kind]
+            self._problems.at_span(places[0], message, hint=hint)
         return ParsedAgent(
             name,
             kind,
@@ -160,13 +183,11 @@ class _AgentReader:
             tuple(self._fences),
         )
 
-    def _remote_kind(
-        self, kind: AgentKind, metadata: Mapping[str, Any], playbooks: Sequence[ParsedPlaybook]
-    ) -> AgentKind:
-        """MCP or A2A where there is `remote:`; such an agent has nothing of its own, nor has one in another process."""
+    def _remote_kind(self, kind: AgentKind, metadata: Mapping[str, Any]) -> AgentKind:
+        """MCP or A2A where there is `remote:`, else the kind of the heading."""
         line = self._heading.line
         if kind is AgentKind.REMOTE:
-            self._check_elsewhere(metadata, playbooks)
+            self._check_elsewhere(metadata)
             return kind
         if kind.on_server and "remote" not in metadata:
             more = ", transport and url or command" if kind is AgentKind.MCP else " and url"
@@ -181,14 +202,9 @@ class _AgentReader:
             )
         if kind is AgentKind.HUMAN:
             self._problems.at(line, "a person has no `remote`", hint="Write # Name:MCP for a server of tools.")
-        places = [playbook.span for playbook in playbooks] + [fence.span for fence in self._fences]
-        for place in places[:1]:
-            hint = "Its playbooks are the tools of its server; move this below another agent."
-            message = "a remote agent cannot have its own playbooks or Python"
-            self._problems.at_span(place, message, text=self._line_text(place), hint=hint)
         return AgentKind.A2A if said == "a2a" else AgentKind.MCP
 
-    def _check_elsewhere(self, metadata: Mapping[str, Any], playbooks: Sequence[ParsedPlaybook]) -> None:
+    def _check_elsewhere(self, metadata: Mapping[str, Any]) -> None:
         """Check an agent that runs in another process."""
         line = self._heading.line
         if "remote" in metadata:
@@ -198,9 +214,6 @@ class _AgentReader:
         if said is not None and not PARTICIPANT_NAME.fullmatch(str(said)):
             hint = "Small letters, digits, - and _, such as participant: scout."
             self._problems.at(line, f"{said!r} cannot be the name of a participant", hint=hint)
-        for place in [*(playbook.span for playbook in playbooks), *(fence.span for fence in self._fences)][:1]:
-            message = "an agent in another process has no playbooks and no Python here"
-            self._problems.at_span(place, message, text=self._line_text(place), hint="Put this below another agent.")
 
     def _name_and_kind(self) -> tuple[str, AgentKind] | None:
         heading = self._heading
@@ -320,23 +333,6 @@ class _AgentReader:
             else item
             for item in items
         )
-
-    def _line_text(self, span: Span) -> str:
-        return self._texts.get((span.file, span.line), "")
-
-    @cached_property
-    def _texts(self) -> dict[tuple[str, int], str]:
-        lines = [block.line for block in self._body if not isinstance(block, FencedBlock)]
-        lines += [line for block in self._body if isinstance(block, FencedBlock) for line in block.lines]
-        return {(line.file, line.number): line.text for line in reversed(lines)}
-
-    def _refuse_duplicates(self, playbooks: Sequence[ParsedPlaybook]) -> None:
-        seen: dict[str, Span] = {}
-        for playbook in playbooks:
-            if playbook.name in seen:
-                message = f"there is a playbook {playbook.name} already, at {seen[playbook.name]}"
-                self._problems.at_span(playbook.span, message, text=self._line_text(playbook.span))
-            seen.setdefault(playbook.name, playbook.span)
 
 
 def _agent_texts(source: ProgramText, sections: list[Section]) -> list[str]:

@@ -52,11 +52,8 @@ def read_signature(heading: HeadingLine, problems: DiagnosticList) -> HeadingSig
         return None
     if is_taken(name):
         problems.at(heading.line, f"`{name}` means something else in calls", column=column, hint="Choose another name.")
-    if rest.startswith("->"):
-        rest, shift = "()" + rest, -2
-    else:
-        rest, shift = rest or "()", 0
-    read = _read_rest(rest, heading, column + len(title) + shift, problems)
+    added = "" if rest.startswith("(") else "()"
+    read = _read_rest(added + rest, heading, column + len(title) - len(added), problems)
     return None if read is None else HeadingSignature(name, *read, public)
 
 
@@ -98,7 +95,7 @@ def _read_rest(
         if not name or name in names:
             wrong = f"parameter {name!r} is given twice" if name else "a parameter needs a name"
             problems.at(heading.line, wrong, column=place(chars(argument)))
-        if default is not None and not _is_literal(default):
+        if default is not None and not is_literal(default):
             message = f"the default of {name!r} must be a literal, not {text(default)}"
             problems.at(heading.line, message, column=place(chars(default)))
         names.add(name)
@@ -119,9 +116,7 @@ def _reason(error: SyntaxError, rest: str) -> str:
         return "the parenthesis is never closed"
     if "default argument" in error.msg or "without a default" in error.msg:
         return "a parameter without a default comes after one that has a default"
-    if error.msg == "expected ':'":
-        return "only `-> type` may follow the parameters"
-    return error.msg
+    return "only `-> type` may follow the parameters" if error.msg == "expected ':'" else error.msg
 
 
 def parse_python(code: str) -> ast.Module:
@@ -134,7 +129,8 @@ def parse_python(code: str) -> ast.Module:
         raise SyntaxError(str(error) or "too deeply nested") from error
 
 
-def _is_literal(node: ast.expr) -> bool:
+def is_literal(node: ast.expr) -> bool:
+    """Whether an expression is a literal, whose value `ast.literal_eval` gives."""
     try:
         ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):

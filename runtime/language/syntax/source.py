@@ -52,24 +52,27 @@ def read_paths(paths: Sequence[str | Path]) -> ProgramText:
     ProgramRejected for what is missing, another directory, longer than 1 MiB or not UTF-8, and for bad imports."""
     reader = _Reader()
     for file in reader.resolve(paths):
-        reader.take(file)
-    reader.problems.stop_if_any()
-    return ProgramText(tuple(reader.lines), tuple(reader.files), reader.metadata)
+        text = reader.load(file, None)
+        if text is not None:
+            reader.take(str(file), text)
+    return reader.program()
 
 
 def read_text(text: str, file: str) -> ProgramText:
     """Read a text. Imports are resolved relative to `file`."""
     reader = _Reader()
-    reader.files.append(file)
-    reader.base = Path(file).parent
-    reader.add(text, file)
-    reader.problems.stop_if_any()
-    return ProgramText(tuple(reader.lines), (file,), reader.metadata)
+    reader.take(file, text)
+    return reader.program()
 
 
 def own_lines(text: str, file: str) -> list[SourceLine]:
     """The lines of one file without its imports; those of its shebang and frontmatter are blank."""
-    return _Reader()._own_lines(text, file)
+    return _Reader().own_lines(text, file)
+
+
+def rows_of(text: str) -> list[str]:
+    """The rows of a file, whatever their ends and its mark of byte order are."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def is_import(text: str) -> bool:
@@ -92,30 +95,29 @@ class _Reader:
         for given in paths:
             matches = _expand(str(given))
             if not matches:
-                self.problems.at_span(Span(str(given), 1), "no such file", hint=_near(Path(given)))
+                hint = file_advice(Path(given), _PROGRAMS, "Name a .pb, .playbooks or .pbasm file, or a glob.")
+                self.problems.at_span(Span(str(given), 1), "no such file", hint=hint)
             for match in matches:
                 found.setdefault(match.resolve(), match)
         if not paths:
             self.problems.at_span(Span("<none>", 1), "no file was given", hint="Name a .pb file.")
         return list(found.values())
 
-    def take(self, path: Path) -> None:
-        text = self._load(path, None)
-        if text is None:
-            return
+    def take(self, file: str, text: str) -> None:
         if not self.files:
-            self.base = path.parent
-        self.files.append(str(path))
+            self.base = Path(file).parent
+        self.files.append(file)
         if self.lines:
-            self.lines.append(SourceLine("", str(path), 0))
-        self.add(text, str(path))
+            self.lines.append(SourceLine("", file, 0))
+        self.lines.extend(self._expand_imports(self.own_lines(text, file), (Path(file).resolve(),)))
 
-    def add(self, text: str, file: str) -> None:
-        self.lines.extend(self._expand_imports(self._own_lines(text, file), (Path(file).resolve(),)))
+    def program(self) -> ProgramText:
+        self.problems.stop_if_any()
+        return ProgramText(tuple(self.lines), tuple(self.files), self.metadata)
 
-    def _own_lines(self, text: str, file: str) -> list[SourceLine]:
+    def own_lines(self, text: str, file: str) -> list[SourceLine]:
         """The lines of one file, with blank ones in place of its shebang and frontmatter: numbers stay true."""
-        rows = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        rows = rows_of(text)
         lines = [SourceLine(row, file, number) for number, row in enumerate(rows, 1)]
         if rows[0].startswith("#!"):
             lines[0] = replace(lines[0], text="")
@@ -123,26 +125,22 @@ class _Reader:
         if start is None or lines[start].text.rstrip() != "---":
             return lines
         end = next((i for i in range(start + 1, len(lines)) if lines[i].text.rstrip() == "---"), None)
-        if end is None or not _looks_like_yaml(lines[start + 1 : end]):
+        if end is None or any(line.text.startswith(("# ", "## ")) for line in lines[start:end]):
             if start + 1 < len(lines) and is_key(lines[start + 1].text):
                 hint = "End it with a line of --- before the first heading."
                 self.problems.at(lines[start], "this frontmatter is never closed", hint=hint)
             return lines
-        self._merge(lines[start : end + 1])
-        for index in range(start, end + 1):
-            lines[index] = replace(lines[index], text="")
+        self._merge(lines[start + 1 : end])
+        lines[start : end + 1] = [replace(line, text="") for line in lines[start : end + 1]]
         return lines
 
-    def _merge(self, block: list[SourceLine]) -> None:
-        inner = block[1:-1]
-        if not inner:
-            return
-        for key, value in load_mapping(inner, self.problems).items():
+    def _merge(self, rows: list[SourceLine]) -> None:
+        for key, value in (load_mapping(rows, self.problems) if rows else {}).items():
             if key in self.metadata:
-                line = next((line for line in inner if line.text.startswith(f"{key}:")), inner[0])
+                line = next((line for line in rows if line.text.startswith(f"{key}:")), rows[0])
                 self.problems.at(line, f"the frontmatter key `{key}` was already given in {self._from[key]}")
             self.metadata[key] = value
-            self._from[key] = block[0].file
+            self._from[key] = rows[0].file
 
     def _expand_imports(self, lines: Iterable[SourceLine], chain: tuple[Path, ...]) -> Iterable[SourceLine]:
         for line in lines:
@@ -164,12 +162,10 @@ class _Reader:
         indent, name = match[1], (match[2] or "").strip("\"'")
         column = (match.start(2) if match[2] else match.end(1)) + 1
         path = self._find(line, name, column, chain)
-        if path is None:
+        text = None if path is None else self.load(path, (line, column))
+        if path is None or text is None:
             return
-        text = self._load(path, (line, column))
-        if text is None:
-            return
-        lines = self._own_lines(text, str(path))
+        lines = self.own_lines(text, str(path))
         while lines and not lines[-1].text.strip():
             lines.pop()
         for inner in self._expand_imports(lines, (*chain, path.resolve())):
@@ -197,7 +193,7 @@ class _Reader:
             return None
         return path
 
-    def _load(self, path: Path, importer: tuple[SourceLine, int] | None) -> str | None:
+    def load(self, path: Path, importer: tuple[SourceLine, int] | None) -> str | None:
         """The text of a file, or None with the problem noted: at the import, when there is one."""
         problem, hint, row = "", "", 1
         try:
@@ -238,11 +234,6 @@ def _expand(given: str) -> list[Path]:
     return [Path(match) for match in matches if Path(match).is_file() and not match.endswith(TALKS)]
 
 
-def _near(missing: Path) -> str:
-    """What to do about a file that does not exist."""
-    return file_advice(missing, _PROGRAMS, "Name a .pb, .playbooks or .pbasm file, or a glob.")
-
-
 def _read(path: Path, *, regular: bool) -> tuple[bytes, int]:
     """A file's content, at most one byte more than it may have, and its size. Raises OSError, ValueError. `regular`:
     devices and pipes are refused, which may have no end or never begin."""
@@ -267,10 +258,6 @@ def _undecodable(data: bytes) -> int | None:
         return error.start
     nul = data.find(b"\0")
     return nul if nul >= 0 else None
-
-
-def _looks_like_yaml(lines: list[SourceLine]) -> bool:
-    return all(not line.text.strip() or not line.text.startswith(("# ", "## ")) for line in lines)
 
 
 _MOST_VALUES = 100_000

@@ -67,14 +67,7 @@ def word(said: str, *, joined: bool = False) -> Maker:
 
 def word_beginning(starts: tuple[str, ...]) -> Maker:
     """One word that begins in one of these ways."""
-
-    def maker(then: Part) -> Part:
-        def part(words: WordList, at: int, groups: Groups) -> int:
-            return then(words, at + 1, groups) if words.ended[at].startswith(starts) else -1
-
-        return part
-
-    return maker
+    return word_where(lambda words, at: words.ended[at].startswith(starts))
 
 
 def _is_word(words: WordList, at: int) -> bool:

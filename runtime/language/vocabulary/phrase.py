@@ -8,6 +8,7 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.core.near_names import mistakes_between
 from runtime.language.vocabulary import matching
@@ -32,14 +33,13 @@ class _Read(Struct, frozen=True):
     """The letters of what is only the beginning of a word: `whisper*`."""
 
 
-def read_phrase(said: str, named: Callable[[str], str]) -> tuple[Maker, frozenset[str] | None]:
-    """What matches a phrase, and the words with which it can begin, where these are known. `named` is the notation of
-    another phrase. Raises ValueError for what is no phrase."""
+def _read_phrase(said: str, named: Callable[[str], str]) -> _Read:
+    """What matches a phrase. `named` is the notation of another phrase. Raises ValueError for what is no phrase."""
     reader = _Reader(said, named)
     read = reader.choice()
     if reader.token:
         raise ValueError(f"{reader.token!r} closes nothing in {said!r}")
-    return read.maker, read.firsts
+    return read
 
 
 def forms(said: str) -> tuple[str, ...]:
@@ -64,8 +64,7 @@ class _Reader:
     def choice(self) -> _Read:
         """Alternatives between bars."""
         ways = [self._way()]
-        while self.token == "|":
-            self._go_on()
+        while self.token == "|" and self._go_on():
             ways.append(self._way())
         if len(ways) == 1:
             return ways[0]
@@ -119,8 +118,7 @@ class _Reader:
             inner = self._closed("}")
             return _Read(matching.named(token[1:-1], inner.maker), inner.firsts), False
         if token.startswith("<"):
-            maker, firsts = read_phrase(self._named(token[1:-1]), self._named)
-            return _Read(maker, firsts), False
+            return replace(_read_phrase(self._named(token[1:-1]), self._named), start=""), False
         if token in ("BLANK", "START"):
             return _Read(matching.KINDS[token], frozenset()), True
         return _worded(token), False
@@ -130,18 +128,14 @@ def _worded(token: str) -> _Read:
     if token.isupper() and token in matching.KINDS:
         return _Read(matching.KINDS[token], _FIRSTS.get(token))
     letters = token.strip("*")
+    if token.startswith("*") and letters:
+        ends = matching.word_where(lambda words, at: words.words[at].endswith(letters) and words.words[at] != letters)
+        return _Read(ends, None)
     if token != letters and letters:
-        if not token.startswith("*"):
-            return _Read(matching.word_beginning((letters,)), None, letters)
-        return _Read(
-            matching.word_where(lambda words, at: words.words[at].endswith(letters) and words.words[at] != letters),
-            None,
-        )
+        return _Read(matching.word_beginning((letters,)), None, letters)
     ways = [PIECE.findall(form) for form in forms(token.strip("`"))]
-    firsts = [frozenset(pieces[:1]) for pieces in ways]
-    makers = [
-        matching.in_order([matching.word(piece, joined=at > 0) for at, piece in enumerate(pieces)]) for pieces in ways
-    ]
+    words = [[matching.word(piece, joined=at > 0) for at, piece in enumerate(pieces)] for pieces in ways]
+    makers, firsts = [matching.in_order(each) for each in words], [frozenset(pieces[:1]) for pieces in ways]
     maker = makers[0] if len(makers) == 1 else matching.one_of(makers, firsts)
     return _Read(maker, frozenset().union(*firsts))
 
@@ -157,20 +151,12 @@ class PhraseEntry(Struct, frozen=True):
 def read_entries(text: str) -> Mapping[str, PhraseEntry]:
     """The phrases of a vocabulary by their names: below a heading each, its notation as a block that is indented."""
     found: dict[str, PhraseEntry] = {}
-    section = name = ""
-    about: list[str] = []
-    notation: list[str] = []
-    for row in (*text.splitlines(), "## "):
-        if row.startswith("#"):
-            if name:
-                found[name] = PhraseEntry(section, " ".join(about), " ".join(notation))
-            level, _, title = row.partition(" ")
-            section, name = (title, "") if level == "##" else (section, title if level == "###" else "")
-            about, notation = [], []
-        elif row.startswith("    "):
-            notation.append(row.strip())
-        elif row:
-            about.append(row)
+    for part in text.split("\n## ")[1:]:
+        section, *entries = part.split("\n### ")
+        for name, *rows in map(str.splitlines, entries):
+            about = " ".join(row for row in rows if row and not row.startswith("    "))
+            notation = " ".join(row.strip() for row in rows if row.startswith("    "))
+            found[name] = PhraseEntry(section.partition("\n")[0], about, notation)
     return found
 
 
@@ -222,8 +208,8 @@ class PhrasePattern:
 
     @cached_property
     def _read(self) -> tuple[matching.Part, frozenset[str] | None]:
-        maker, firsts = read_phrase(self._notation, lambda name: ENTRIES[name].notation)
-        return maker(matching.over), firsts
+        read = _read_phrase(self._notation, lambda name: ENTRIES[name].notation)
+        return read.maker(matching.over), read.firsts
 
     @cached_property
     def _whole(self) -> PhrasePattern:
@@ -323,10 +309,8 @@ def probably_meant(step: str) -> str:
 def comparison_meant(text: str, is_exact: Callable[[str], object]) -> tuple[str, str] | None:
     """A word that is probably a slip in one of comparing, and the one that is meant: with it, the text is exact."""
     for start, end in words_of_text(text).places:
-        outside = (
-            text[:start].count('"') % 2 == 0 and text[start - 1 : start].strip() == text[end : end + 1].strip() == ""
-        )
-        word = text[start:end].lower() if outside and text[start:end].isalpha() else ""
+        alone = text[start - 1 : start].strip() == text[end : end + 1].strip() == "" and text[start:end].isalpha()
+        word = text[start:end].lower() if alone and text[:start].count('"') % 2 == 0 else ""
         for meant in sorted(words_of("often compared")) if word else ():
             near = word[0] in meant[:2] and mistakes_between(word, meant, 1) is not None
             near = near and word not in _known_words() | words_of("no slips")

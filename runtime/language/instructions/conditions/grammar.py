@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from runtime.language.instructions.conditions.tokens import ConditionToken
 from runtime.language.vocabulary.phrase import words_of
@@ -30,31 +29,79 @@ class Element(Struct, frozen=True):
 
 
 class RuleWay(Struct, frozen=True):
-    """One way to say what a rule means, the action that makes the meaning, and with what words or tokens it begins."""
+    """One way to say what a rule means, and the action that makes the meaning."""
 
     elements: tuple[Element, ...]
     action: str
-    firsts: frozenset[str] = frozenset()
 
 
-class PhraseGrammar(Struct, frozen=True):
-    """Rules by name; classes of phrases, each with what it stands for, and the same by class and first word."""
+Phrases = list[tuple[tuple[str, ...], str]]
+"""The words of some phrases, each with what it stands for."""
 
-    rules: Mapping[str, tuple[RuleWay, ...]]
-    classes: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
-    by_word: Mapping[tuple[str, str], tuple[tuple[tuple[str, ...], str], ...]]
-    firsts: Mapping[str, frozenset[str]]
-    """The words and kinds of tokens with which each rule can begin."""
-    starts: dict[tuple[str, str], tuple[RuleWay, ...]]
-    """What `starting` has found."""
+
+class PhraseGrammar:
+    """Rules by name, no one of them empty; classes of phrases, and the same by class and first word; and the words and
+    kinds of tokens with which each rule can begin."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        """Raises ValueError for a line that is no rule, and for two rules of one name."""
+        self.rules: dict[str, list[RuleWay]] = {}
+        self.classes: dict[str, Phrases] = {}
+        self.by_word: dict[tuple[str, str], Phrases] = {}
+        self.firsts: dict[str, frozenset[str]] = {}
+        self._starting: dict[tuple[str, str], tuple[RuleWay, ...]] = {}
+        for file in files:
+            self._read(file.read_text(encoding="utf-8"))
+        for name, phrases in self.classes.items():
+            for words, value in phrases:
+                self.by_word.setdefault((name, words[0]), []).append((words, value))
+        for rule in self.rules:
+            self._firsts_of(rule)
+
+    def _read(self, text: str) -> None:
+        rule = ""
+        for row in text.splitlines():
+            line = row.strip()
+            if not line or line.startswith("#"):
+                continue
+            if line.startswith("%"):
+                name, value, said = line[1:].split(maxsplit=2)
+                phrases = words_of(said[1:-1]) if said[0] == "<" and said[-1] == ">" else said.split(" | ")
+                self.classes.setdefault(name, []).extend((tuple(one.split()), value) for one in phrases)
+                continue
+            if row[0] not in " |":
+                rule, _, line = line.partition(":")
+                if rule in self.rules:
+                    raise ValueError(f"there are two rules {rule}")
+            for way in line.strip().removeprefix("|").split(" | "):
+                said, arrow, action = way.partition("->")
+                if not arrow:
+                    raise ValueError(f"{row!r} has no action")
+                self.rules.setdefault(rule, []).append(RuleWay(tuple(map(_element, said.split())), action.strip()))
+
+    def _firsts_of(self, name: str) -> frozenset[str]:
+        if name not in self.rules:
+            return frozenset(words[0] for words, _ in self.classes.get(name, [((name,), "")]))
+        if name not in self.firsts:
+            self.firsts[name] = frozenset().union(*map(self._firsts_of_way, self.rules[name]))
+        return self.firsts[name]
+
+    def _firsts_of_way(self, way: RuleWay) -> frozenset[str]:
+        found: frozenset[str] = frozenset()
+        for element in way.elements:
+            found |= self._firsts_of(element.name)
+            if not element.times:
+                break
+        return found
 
     def starting(self, rule: str, first: str) -> tuple[RuleWay, ...]:
         """The ways of a rule that can begin with a word or a kind of token."""
         if first not in self.firsts.get(rule, ()):
             return ()
-        found = self.starts.get((rule, first))
+        found = self._starting.get((rule, first))
         if found is None:
-            found = self.starts[rule, first] = tuple(way for way in self.rules[rule] if first in way.firsts)
+            ways = (way for way in self.rules[rule] if first in self._firsts_of_way(way))
+            found = self._starting[rule, first] = tuple(ways)
         return found
 
 
@@ -64,62 +111,8 @@ def condition_grammar() -> PhraseGrammar:
 
 @cache
 def grammar_of(*files: Path) -> PhraseGrammar:
-    """The rules of these files together. Raises ValueError for a line that is none, and for two rules of one name."""
-    rules: dict[str, list[RuleWay]] = {}
-    classes: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    rule = ""
-    for row in "\n".join(file.read_text(encoding="utf-8") for file in files).splitlines():
-        line = row.strip()
-        if not line or line.startswith("#"):
-            continue
-        if line.startswith("%"):
-            name, value, phrases = line[1:].split(maxsplit=2)
-            separated = words_of(phrases[1:-1]) if phrases[0] == "<" and phrases[-1] == ">" else phrases.split(" | ")
-            classes.setdefault(name, []).extend((tuple(one.split()), value) for one in separated)
-            continue
-        if row[0] not in " |":
-            rule, _, line = line.partition(":")
-            if rule in rules:
-                raise ValueError(f"there are two rules {rule}")
-        for way in line.strip().removeprefix("|").split(" | "):
-            said, arrow, action = way.partition("->")
-            if not arrow:
-                raise ValueError(f"{row!r} has no action")
-            rules.setdefault(rule, []).append(RuleWay(tuple(map(_element, said.split())), action.strip()))
-    by_word: dict[tuple[str, str], list[tuple[tuple[str, ...], str]]] = {}
-    for name, listed in classes.items():
-        for words, value in listed:
-            by_word.setdefault((name, words[0]), []).append((words, value))
-    ways = _with_firsts(rules, {name: frozenset(words[0] for words, _ in listed) for name, listed in classes.items()})
-    return PhraseGrammar(
-        ways,
-        {name: tuple(listed) for name, listed in classes.items()},
-        {key: tuple(listed) for key, listed in by_word.items()},
-        {name: frozenset[str]().union(*(way.firsts for way in some)) for name, some in ways.items()},
-        {},
-    )
-
-
-def _with_firsts(
-    rules: Mapping[str, Sequence[RuleWay]], classes: Mapping[str, frozenset[str]]
-) -> dict[str, tuple[RuleWay, ...]]:
-    """The rules, whose ways know what they can begin with. No rule is empty."""
-
-    @cache
-    def of_rule(name: str) -> frozenset[str]:
-        return frozenset().union(*(of_way(way) for way in rules[name]))
-
-    def of_way(way: RuleWay) -> frozenset[str]:
-        found: frozenset[str] = frozenset()
-        for element in way.elements:
-            name = element.name
-            begins = of_rule(name) if name in rules else classes.get(name, frozenset({name}))
-            found = found | begins if found else begins
-            if not element.times:
-                break
-        return found
-
-    return {name: tuple(replace(way, firsts=of_way(way)) for way in ways) for name, ways in rules.items()}
+    """The rules of these files together."""
+    return PhraseGrammar(files)
 
 
 def _element(said: str) -> Element:
@@ -175,15 +168,13 @@ class ConditionChart:
         for element in elements:
             if not ways:
                 break
-            found = self._element if element.times else self._once
+            often = self._repeated if element.times == "*" else self._perhaps
+            found = often if element.times else self._once
             ways = [(end, (*parts, meaning)) for place, parts in ways for end, meaning in found(element, place)]
         return ways
 
-    def _element(self, element: Element, at: int) -> list[tuple[int, Any]]:
-        if element.times == "*":
-            return self._repeated(element, at)
-        found = self._once(element, at)
-        return [(at, None), *found] if element.times == "?" else found
+    def _perhaps(self, element: Element, at: int) -> list[tuple[int, Any]]:
+        return [(at, None), *self._once(element, at)]
 
     def _repeated(self, element: Element, at: int) -> list[tuple[int, Any]]:
         ways: list[tuple[int, Any]] = [(at, ())]

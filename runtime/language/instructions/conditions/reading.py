@@ -46,7 +46,9 @@ def condition_readings(text: str) -> tuple[Expression, ...]:
     clauses = (clause for clause in _meanings(said, "condition") if isinstance(clause, ClauseMeaning))
     found = [one for clause in clauses if (one := expression_of(source, clause.test.yes)) is not None]
     if len(found) > 1:
-        found = list({ast.dump(_flat(one.tree)): one for one in reversed(found)}.values())[::-1]
+        found = list({ast.dump(_Flattening().visit(copy.deepcopy(one.tree))): one for one in reversed(found)}.values())[
+            ::-1
+        ]
     if not found and (symbols := _in_symbols(source, said)) is not None:
         return (symbols,)
     return tuple(found)
@@ -120,13 +122,9 @@ def says_no(text: str) -> bool:
 def read_answer(text: str) -> str | None:
     """What a condition says that has somebody's answer, or the result of a check, before it: "yes" for `so`, "no" for
     `they don't`, "nothing" for what is neither. None for any other condition."""
-    found = _meanings(plain_marks(text.strip()), "answer") if _begins_as("answer", text.strip()) else ()
+    first = text.strip().partition(" ")[0].lower().partition("n't")[0].rstrip(",")
+    found = _meanings(plain_marks(text.strip()), "answer") if first in condition_grammar().firsts["answer"] else ()
     return str(found[0]) if found else None
-
-
-def _begins_as(rule: str, text: str) -> bool:
-    """Whether a text begins with a word with which a rule does."""
-    return text.partition(" ")[0].lower().partition("n't")[0].rstrip(",") in condition_grammar().firsts[rule]
 
 
 def in_symbols(expression: Expression) -> str:
@@ -169,25 +167,19 @@ def _in_symbols(source: str, said: str) -> Expression | None:
 
 def _is_list_of_tests(tree: ast.expr) -> bool:
     """Whether a literal stands in place of a test, as in `$x == 3 or 4`, which means something else to its author."""
-    if isinstance(tree, ast.BoolOp):
-        return any(_is_value(part) or _is_list_of_tests(part) for part in tree.values)
+    match tree:
+        case ast.BoolOp(values=parts):
+            values = (part.value for part in parts if isinstance(part, ast.Constant))
+            return any(not isinstance(value, bool) for value in values) or any(map(_is_list_of_tests, parts))
     return isinstance(tree, ast.Tuple)
 
 
-def _is_value(tree: ast.expr) -> bool:
-    return isinstance(tree, ast.Constant) and not isinstance(tree.value, bool)
-
-
 class _Flattening(ast.NodeTransformer):
+    """Makes joints of one kind one."""
+
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.BoolOp:
         self.generic_visit(node)
         values: list[ast.expr] = []
         for part in node.values:
-            same = isinstance(part, ast.BoolOp) and type(part.op) is type(node.op)
-            values += part.values if isinstance(part, ast.BoolOp) and same else [part]
+            values += part.values if isinstance(part, ast.BoolOp) and type(part.op) is type(node.op) else [part]
         return ast.BoolOp(node.op, values)
-
-
-def _flat(tree: ast.expr) -> ast.AST:
-    """A copy of a tree in which joints of one kind are one."""
-    return ast.Module([_Flattening().visit(copy.deepcopy(tree))], [])

@@ -55,7 +55,7 @@ def tokens_of(text: str) -> tuple[ConditionToken, ...] | None:
 def leading_tokens(text: str) -> tuple[ConditionToken, ...]:
     """The tokens of a text up to a part that is none, or up to the largest number of them; the rest is one."""
     found: list[ConditionToken] = []
-    with suppress(ValueError):
+    with suppress(ValueError):  # a part that is none
         found.extend(islice(_tokens(text), _LONGEST))
     behind = found[-1].end if found else 0
     if not text[behind:].strip():
@@ -65,14 +65,8 @@ def leading_tokens(text: str) -> tuple[ConditionToken, ...]:
 
 def _tokens(text: str) -> Iterator[ConditionToken]:
     at = 0
-    while at < len(text):
-        match = _PATTERN.match(text, at)
-        if match is None:
-            if text[at:].strip():
-                raise ValueError(text[at:])
-            return
-        start = match.start(match.lastgroup or 0)
-        found = list(_of(text, match, start))
+    while match := _PATTERN.match(text, at):
+        found = list(_of(text, match, match.start(match.lastgroup or 0)))
         yield from found
         at = max(match.end(), found[-1].end)
 

@@ -157,7 +157,7 @@ def _led(source: str, chart: ConditionChart, tokens: tuple[ConditionToken, ...])
 
 
 def _goes(*parts: Any) -> CourseReading | None:
-    line = parts[-1].text if isinstance(parts[-1], ConditionToken) else ""
+    line = getattr(parts[-1], "text", "")
     return CourseReading(Jump(f"{int(line):02}")) if line.isdecimal() else None
 
 
@@ -176,10 +176,7 @@ def _lasts(_: str, __: str | None, length: ValueMeaning) -> CourseReading | None
     seconds = expression_of("", length.code)
     if seconds is None:
         return None
-    written = in_symbols(seconds)
-    if not seconds.names:
-        value = seconds.evaluate({})
-        written = str(int(value) if value == int(value) else value)
+    written = in_symbols(seconds) if seconds.names else f"{seconds.evaluate({}):.15g}"
     return CourseReading(Call("Sleep", (CallArgument("", replace(seconds, source=written)),)), written)
 
 

@@ -14,7 +14,7 @@ from runtime.language.instructions.conditions.grammar import ConditionChart, gra
 from runtime.language.instructions.conditions.meanings import ACTIONS
 from runtime.language.instructions.conditions.tokens import ConditionToken, Kind
 from runtime.language.vocabulary.phrase import phrase, words_of
-from runtime.language.vocabulary.word_list import words_of_text
+from runtime.language.vocabulary.word_list import WordList, words_of_text
 
 _FILE = Path(__file__).parent / "hearing.grammar"
 _MOST_PIECES = 9
@@ -77,7 +77,7 @@ class AgentNames:
         words, at = words_of_text(text), 0
         while at < len(words.words):
             word, (start, end) = words.words[at], words.places[at]
-            found = self._named(text, words.words, words.places, at) if word[0] in self._firsts else None
+            found = self._named(words, at) if word[0] in self._firsts else None
             if found and words.ended[at - 1] != "$":
                 kind, name, count = found
                 yield ConditionToken(kind, name, start, words.places[at + count - 1][1])
@@ -90,17 +90,15 @@ class AgentNames:
             yield ConditionToken("UNKNOWN" if unknown else "WORD", said if unknown else word, start, end)
             at += 1
 
-    def _named(
-        self, text: str, words: Sequence[str], places: Sequence[tuple[int, int]], at: int
-    ) -> tuple[Kind, str, int] | None:
+    def _named(self, words: WordList, at: int) -> tuple[Kind, str, int] | None:
         """The longest name that begins at a word."""
         squeezed, longest = "", None
-        for count, word in enumerate(words[at : at + _MOST_PIECES], 1):
+        for count, word in enumerate(words.words[at : at + _MOST_PIECES], 1):
             if word == "-":
                 continue
             squeezed += word.replace("_", "").casefold()
             name, kind, exact = self._known.get(squeezed, ("", "WORD", ""))
-            if name and (not exact or text[places[at][0] : places[at + count - 1][1]] == exact):
+            if name and (not exact or words.text[words.places[at][0] : words.places[at + count - 1][1]] == exact):
                 longest = (kind, name, count)
         return longest
 
