@@ -10,12 +10,12 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from runtime.authoring.findings import Finding, SourceLines, as_written
+from runtime.authoring.findings import Finding, SourceLines, as_written, nodes_of, python_of
 from runtime.core.times import read_times
 from runtime.language.event_triggers import PLACE, event_trigger, speaks_of_people, trigger_kind
 from runtime.language.instructions.text import CALLED
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
-from runtime.language.syntax.signature import NAME_PART, parse_python
+from runtime.language.syntax.signature import NAME_PART
 from runtime.language.vocabulary.phrase import phrase, words_of
 from runtime.language.vocabulary.word_list import WORD, words_of_text
 
@@ -35,14 +35,18 @@ _LITTLE = frozenset({"a", "an", "the", "of", "to", "for", "and", "in", "on", "wi
 def never_begins(program: Program) -> Iterator[Finding]:
     """A program in which nothing starts and no message starts anything."""
     playbooks = [playbook for agent in program.agents for playbook in agent.playbooks]
-    starts = any(one.triggers or one.meeting or one.metadata.get("cli_entry") for one in playbooks)
-    if starts or any(agent.standby for agent in program.agents) or not program.agents:
+    if any(map(_begins, playbooks)) or any(agent.standby for agent in program.agents) or not program.agents:
         return
     in_prose = [one for one in playbooks if one.kind == "llm"]
     headings: list[PlaybookSpec | AgentSpec] = [*in_prose, *playbooks, *program.agents]
     first = headings[0]
     hint = "Write ### Triggers with `- At the beginning` below the playbook that is to start it."
     yield Finding(first.span, "nothing starts this program: no playbook has a trigger", hint, first.name)
+
+
+def _begins(playbook: PlaybookSpec) -> bool:
+    """Whether a playbook begins without a call of another one."""
+    return bool(playbook.triggers or playbook.meeting or playbook.metadata.get("cli_entry"))
 
 
 def misspelt_beginnings(playbook: PlaybookSpec) -> Iterator[Finding]:
@@ -111,7 +115,7 @@ def _text(agent: AgentSpec, playbook: PlaybookSpec) -> str:
     """The steps of a playbook, or its code."""
     if playbook.kind != "python":
         return "\n".join(step.text for step in playbook.walk_steps())
-    nodes = (node for fence in agent.fences for node in parse_python(fence.source).body)
+    nodes = (node for _, tree in python_of(agent) for node in tree.body)
     bodies = (getattr(node, "body", []) for node in nodes if getattr(node, "name", "") == playbook.name)
     return "\n".join(map(ast.unparse, next(bodies, [])))
 
@@ -128,7 +132,7 @@ class ReachabilityLint:
     def in_agent(self, agent: AgentSpec) -> Iterator[Finding]:
         """Playbooks without a trigger that no text of their agent names, in any form, and that nobody else can call."""
         by_name = {playbook.name: playbook for playbook in agent.playbooks}
-        reached = {name for name, playbook in by_name.items() if _is_root(playbook)}
+        reached = {one.name for one in agent.playbooks if one.public or _begins(one)}
         if not reached:
             return
         considering = {str(one.metadata.get("before_joining")) for one in agent.playbooks}
@@ -157,25 +161,18 @@ def _follow(by_name: Mapping[str, PlaybookSpec], reached: set[str], lines: Sourc
     return True
 
 
-def _is_root(playbook: PlaybookSpec) -> bool:
-    return bool(playbook.triggers or playbook.public or playbook.meeting or playbook.metadata.get("cli_entry"))
-
-
 def _texts(playbook: PlaybookSpec, lines: SourceLines) -> list[str]:
     """The texts of a playbook, with its steps also in their author's words."""
-    steps = list(playbook.walk_steps())
-    written = [as_written(step.span, lines) for step in steps]
-    triggers = [trigger.text for trigger in playbook.triggers]
-    return [*playbook.description.splitlines(), *playbook.notes, *triggers, *(step.text for step in steps), *written]
+    written = (as_written(step.span, lines) for step in playbook.walk_steps())
+    return [*playbook.description.splitlines(), *playbook.texts, *written]
 
 
 def _python(agent: AgentSpec) -> Iterator[str]:
     """The names and texts in the agent's Python. The definition of a function does not name it."""
-    for fence in agent.fences:
-        for node in ast.walk(parse_python(fence.source)):
-            match node:
-                case ast.Name(id=text) | ast.Attribute(attr=text) | ast.Constant(value=str(text)):
-                    yield text
+    for node in nodes_of(agent):
+        match node:
+            case ast.Name(id=text) | ast.Attribute(attr=text) | ast.Constant(value=str(text)):
+                yield text
 
 
 class _Text(Struct, frozen=True):

@@ -10,7 +10,7 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from runtime.authoring.findings import Finding, SourceLines, as_written, did_you_mean
+from runtime.authoring.findings import Finding, SourceLines, as_written, did_you_mean, python_of
 from runtime.authoring.names import CalledNames
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.evaluation import FUNCTIONS
@@ -18,7 +18,7 @@ from runtime.language.instructions.model import Call, Wait
 from runtime.language.instructions.text import CALLED, QUOTED
 from runtime.language.placeholders import plain_names
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program, Step
-from runtime.language.syntax.signature import parse_python
+from runtime.language.syntax.signature import is_literal, parse_python
 from runtime.language.value_types import coerced
 
 _UNSEPARATED = re.compile(r"[\w.]+\((?:[^()]*,)?\s*(?:\$\w+|\"\"|\d+)\s+(?:\$\w|\"\"|\d)")
@@ -77,13 +77,14 @@ class CallLint:
         target, _, rest = step.text.partition(",")
         words = rest.rpartition(")")[0].lstrip() if target.startswith("Say(") and ")" not in target else ""
         text = words if words and words[0] not in "\"'" else step.text
-        executed = _executed(step)
+        calls = {part.name for part in decode(step).parts if isinstance(part, Call)}
+        executed = calls - FUNCTIONS.keys()  # by the runtime itself, whatever they look like: `print("Hello")`
         for match in CALLED.finditer(text):
             name = match[1]
             called = own.get(name) or self._everywhere.get(name)
             if called is None:
                 meant = name in executed or (name[0].isupper() and not name.isupper())
-                if meant and not self._is_of_a_server(name):
+                if meant and name.partition(".")[0] not in self._everywhere:  # a server checks calls of its tools
                     found = self._unknown(step, name, own)
                     yield replace(found, severity="error") if name in executed else found
             elif called.why:
@@ -102,11 +103,6 @@ class CallLint:
         written = as_written(step.span, self._lines)
         return not written or f"{name}(" in written
 
-    def _is_of_a_server(self, name: str) -> bool:
-        """Whether it is a server's tool, which the server itself checks."""
-        agent = name.partition(".")[0]
-        return agent in self._everywhere
-
     def _unknown(self, step: Step, name: str, own: Mapping[str, _Callable]) -> Finding:
         agent = name.rpartition(".")[0]
         if agent and agent not in self._agents:
@@ -118,12 +114,6 @@ class CallLint:
             return Finding(step.span, f"{name} is a playbook of {owner}", hint, name)
         hint = did_you_mean(name, {*own, *self._everywhere})
         return Finding(step.span, f"there is no playbook {name}", hint, name)
-
-
-def _executed(step: Step) -> Collection[str]:
-    """The names that the runtime calls by itself in a step, whatever they look like: `print("Hello")`."""
-    calls = (part.name for part in decode(step).parts if isinstance(part, Call))
-    return {name for name in calls if name not in FUNCTIONS}
 
 
 def _everywhere(program: Program, built_in: Collection[str]) -> Mapping[str, _Callable]:
@@ -161,21 +151,21 @@ def _callable(playbook: PlaybookSpec, function: ast.arguments | None) -> _Callab
 
 
 def _functions(agent: AgentSpec) -> Iterator[tuple[str, ast.arguments]]:
-    for fence in agent.fences:
-        for node in parse_python(fence.source).body:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.decorator_list:
-                yield node.name, node.args
+    for node in (node for _, tree in python_of(agent) for node in tree.body):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.decorator_list:
+            yield node.name, node.args
 
 
 def _defined(agent: AgentSpec) -> Iterator[str]:
     """The names in the agent's Python that are no playbooks."""
-    for fence in agent.fences:
-        for node in parse_python(fence.source).body:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not node.decorator_list:
-                    yield node.name
-            elif isinstance(node, ast.Import | ast.ImportFrom):
-                yield from (name.asname or name.name for name in node.names)
+    for node in (node for _, tree in python_of(agent) for node in tree.body):
+        match node:
+            case ast.ClassDef(name=name):
+                yield name
+            case ast.FunctionDef(name=name, decorator_list=[]) | ast.AsyncFunctionDef(name=name, decorator_list=[]):
+                yield name
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                yield from (one.asname or one.name for one in names)
 
 
 def _never_closed(text: str) -> bool:
@@ -221,12 +211,9 @@ def _misfit(text: str, called: _Callable) -> _Misfit | None:
 
 def _wrong_type(param: Param, value: ast.expr | None, text: str) -> _Misfit | None:
     """The error in a literal argument; None for any other."""
-    if param.type is None or value is None:
+    if param.type is None or value is None or not is_literal(value):
         return None
-    try:
-        literal = ast.literal_eval(value)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        return None
+    literal = ast.literal_eval(value)
     try:
         coerced(literal, param.type)
     except ValueError:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from runtime.language.diagnostics import Diagnostic, Severity, Span
+from runtime.language.program import AgentSpec, PythonFence
 from runtime.language.syntax.listing import is_item
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from runtime.language.syntax.signature import parse_python
 
 SourceLines = Mapping[tuple[str, int], str]
 """The lines of a program by file and number."""
@@ -33,7 +32,12 @@ class Finding(Struct, frozen=True):
 
     def diagnostic(self, lines: SourceLines) -> Diagnostic:
         """The warning at the place of its word; without source lines, where the step or heading begins."""
-        span, width = _place(self.span, self.word, lines)
+        span, width = self.span, 0
+        pattern = re.compile(rf"(?<![\w$]){re.escape(self.word)}(?!\w)")
+        for number, text in _lines_of(span, lines) if self.word else ():
+            if match := pattern.search(text, span.column - 1 if number == span.line else 0):
+                span, width = replace(span, line=number, column=match.start() + 1), len(self.word)
+                break
         line = lines.get((span.file, span.line), "")
         return Diagnostic(self.message, span, line, self.hint, self.severity, width)
 
@@ -43,6 +47,16 @@ def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.75, sign:
     near = get_close_matches(name, sorted(known), n=1, cutoff=cutoff)
     shown = known[near[0]] if near and isinstance(known, Mapping) else near[0] if near else ""
     return f"Did you mean {sign}{shown}?" if near else ""
+
+
+def python_of(agent: AgentSpec) -> Iterator[tuple[PythonFence, ast.Module]]:
+    """The agent's fences, each with its tree: what is no Python was refused when the program was read."""
+    return ((fence, parse_python(fence.source)) for fence in agent.fences)
+
+
+def nodes_of(agent: AgentSpec) -> Iterator[ast.AST]:
+    """All nodes of the agent's Python."""
+    return (node for _, tree in python_of(agent) for node in ast.walk(tree))
 
 
 def as_written(span: Span, lines: SourceLines) -> str:
@@ -56,14 +70,3 @@ def _lines_of(span: Span, lines: SourceLines) -> Iterator[tuple[int, str]]:
         if not text.strip() or (number > span.line and (is_item(text) or text.lstrip().startswith("#"))):
             return
         yield number, text
-
-
-def _place(span: Span, word: str, lines: SourceLines) -> tuple[Span, int]:
-    """The position of the word in the item that starts at `span`, and its length."""
-    if not word:
-        return span, 0
-    pattern = re.compile(rf"(?<![\w$]){re.escape(word)}(?!\w)")
-    for number, text in _lines_of(span, lines):
-        if match := pattern.search(text, span.column - 1 if number == span.line else 0):
-            return replace(span, line=number, column=match.start() + 1), len(word)
-    return span, 0

@@ -8,12 +8,12 @@ from msgspec import Struct, field
 
 from runtime.core.errors import ParleyError
 from runtime.language.compiler import compile_parsed
-from runtime.language.diagnostics import Diagnostic, DiagnosticList, ProgramRejected, SourceLine, Span
+from runtime.language.diagnostics import Diagnostic, DiagnosticList, ProgramRejected, Span
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.syntax.blocks import HEADING, Block, FencedBlock, HeadingLine, TextLine, scan
+from runtime.language.syntax.blocks import HEADING, Block, FencedBlock, HeadingLine, TextLine, first_line, scan
 from runtime.language.syntax.listing import is_item, is_rule, item_parts
 from runtime.language.syntax.parser import is_list_heading, is_setting, parse
-from runtime.language.syntax.source import is_import, own_lines, read_text
+from runtime.language.syntax.source import is_import, own_lines, read_text, rows_of
 
 _MOST_LEVEL_APART = 2
 """Agents and playbooks stand below a blank line; the sections of a playbook need none."""
@@ -32,9 +32,9 @@ def formatted(text: str, file: str) -> str:
     lines = own_lines(text, file)
     blocks = scan(lines, problems)
     problems.stop_if_any()
-    rows = _rows(text)
-    layout = _Layout()
-    layout.keep(rows[: _head(rows, lines)])
+    rows = rows_of(text)
+    hidden = [number for number, line in enumerate(lines, 1) if line.text != rows[number - 1]]
+    layout = _Layout(rows[: max(hidden, default=0)])  # the shebang and the frontmatter
     for piece in _pieces(rows, blocks, len(layout.rows)):
         layout.take(piece)
     mark = "\ufeff" if text.startswith("\ufeff") else ""
@@ -60,16 +60,6 @@ async def _compiled(text: str, file: str) -> str | None:
         return None
 
 
-def _rows(text: str) -> list[str]:
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
-def _head(rows: Sequence[str], lines: Sequence[SourceLine]) -> int:
-    """How many rows the shebang and the frontmatter take."""
-    hidden = [number for number, line in enumerate(lines, 1) if line.text != rows[number - 1]]
-    return max(hidden, default=0)
-
-
 class _Piece(Struct, frozen=True):
     """Rows that belong together, and what the language reads there: None for those of a comment."""
 
@@ -87,17 +77,13 @@ class _Piece(Struct, frozen=True):
 
 
 def _pieces(rows: Sequence[str], blocks: Sequence[Block], start: int) -> Iterator[_Piece]:
-    by_row = {_first(block).number - 1: block for block in blocks}
+    by_row = {first_line(block).number - 1: block for block in blocks}
     at = start
     while at < len(rows):
         block = by_row.get(at)
         count = len(block.lines) + 2 if isinstance(block, FencedBlock) else 1
         yield _Piece(rows[at : at + count], block)
         at += count
-
-
-def _first(block: Block) -> SourceLine:
-    return block.opening if isinstance(block, FencedBlock) else block.line
 
 
 class _Layout(Struct):
@@ -108,10 +94,6 @@ class _Layout(Struct):
     _list: ListLayout | None = None
     _above: _Piece | None = None
 
-    def keep(self, rows: Sequence[str]) -> None:
-        """Take rows as they are."""
-        self.rows += rows
-
     def take(self, piece: _Piece) -> None:
         """Take the next piece."""
         if isinstance(piece.block, TextLine) and not piece.rows[0].strip():
@@ -120,8 +102,8 @@ class _Layout(Struct):
                 self._list.blank()
             return
         rows = self._laid_out(piece)
-        self.keep([""] * self._apart(piece, rows[0]))
-        self.keep(rows)
+        self.rows += [""] * self._apart(piece, rows[0])
+        self.rows += rows
         self._blank, self._above = 0, piece
 
     def _laid_out(self, piece: _Piece) -> Sequence[str]:

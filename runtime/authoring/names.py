@@ -10,15 +10,16 @@ from symtable import SymbolTable, symtable
 
 from msgspec.structs import replace
 
-from runtime.authoring.findings import Finding, SourceLines, did_you_mean
+from runtime.authoring.findings import Finding, SourceLines, did_you_mean, python_of
 from runtime.core.ids import is_counterpart, is_human_word, is_orderer, parse_agent_id, parse_meeting_id
 from runtime.language.diagnostics import Span
 from runtime.language.first_implementation import instead_of
+from runtime.language.instructions.evaluation import call_name
 from runtime.language.instructions.text import unquoted
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
 from runtime.language.syntax.humans import humans_of
 from runtime.language.syntax.metadata import MEETING_KEYS
-from runtime.language.syntax.signature import agent_name, parse_python, without_gaps
+from runtime.language.syntax.signature import agent_name, without_gaps
 from runtime.language.value_types import variable_name
 from runtime.language.vocabulary.phrase import phrase
 
@@ -86,13 +87,10 @@ class NameLint:
 
     def in_playbook(self, agent: AgentSpec, playbook: PlaybookSpec) -> Iterator[Finding]:
         """Findings in a playbook's steps."""
-        steps = [(step, step.text) for step in playbook.walk_steps()]
-        own = {one.name for one in agent.playbooks} if steps else set()
-        for step, text in steps:
+        known = self._known.union(one.name for one in agent.playbooks)
+        for step, text in ((step, step.text) for step in playbook.walk_steps()):
             for match in _COMPOUND.finditer(text):
-                if match[0] in own or match[0] in self._known:
-                    continue
-                if hint := did_you_mean(match[0], own | self._known, cutoff=0.85):
+                if match[0] not in known and (hint := did_you_mean(match[0], known, cutoff=0.85)):
                     yield Finding(step.span, f"there is no agent or playbook {match[0]}", hint, match[0])
             said, _, whom = text.partition("; YLD ")[0].removeprefix("Say(").removesuffix(")").rpartition(",")
             if text.startswith('Say("') and unquoted(whom) in _RECIPIENTS and self._is_nobody(unquoted(said)):
@@ -181,25 +179,21 @@ class CalledNames:
     def in_fences(self, agent: AgentSpec) -> Iterator[Finding]:
         """Findings in an agent's Python; names that it defines itself are its own."""
         yield from self._undefined(agent)
-        for fence in agent.fences:
-            try:
-                tree = parse_python(fence.source)
-            except SyntaxError:
-                continue  # said already, where the fence was read
+        for fence, tree in python_of(agent):
             defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
             calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
             for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
-                if called_name(call) not in defined:
+                if call_name(call.func) not in defined:
                     place = replace(fence.span, line=fence.span.line + call.lineno - 1)
                     yield from self.in_call(call, place, agent, bare=False)
 
     def _undefined(self, agent: AgentSpec) -> Iterator[Finding]:
         """Names that an agent's Python reads and that nothing defines."""
+        trees = [(fence, [*ast.walk(tree)]) for fence, tree in python_of(agent)]
         try:
-            trees = [(one, [*ast.walk(parse_python(one.source))]) for one in agent.fences]
             tables = [(*both, table) for both in trees for table in _scopes(symtable(both[0].source, "", "exec"))]
         except SyntaxError:
-            return  # said already, where the fence was read
+            return  # such as a `nonlocal` in no function: whoever executes it says so
         keys = ("id", "attr", "name")
         if any(getattr(one, key, "") in _DEFINING for _, nodes in trees for one in nodes for key in keys):
             return
@@ -220,7 +214,7 @@ class CalledNames:
 
     def in_call(self, call: ast.Call, span: Span, agent: AgentSpec, *, bare: bool) -> Iterator[Finding]:
         """Findings in one call of `agent`, which stands at `span`. `bare`: names need no quotes, as in steps."""
-        called = called_name(call)
+        called = call_name(call.func) or ""
         if called in AGENT_ARGUMENTS:
             for name in _literals(_argument(call, *AGENT_ARGUMENTS[called]), bare):
                 yield from self._agent(name, span)
@@ -279,25 +273,14 @@ class CalledNames:
     def _is_known(self, name: str) -> bool:
         """Whether somebody has the name, or only the running program can tell."""
         lower = name.lower()
-        if lower in _WORDS or is_human_word(name) or lower.startswith(("person ", "meeting ")):
-            return True
-        if name in self._agents or name in self._others or any(human.is_called(name) for human in self._humans):
-            return True
-        return parse_agent_id(name) is not None or parse_meeting_id(name) is not None
+        known = lower in _WORDS or is_human_word(name) or name in self._agents or name in self._others
+        known = known or any(human.is_called(name) for human in self._humans)
+        by_number = lower.startswith(("person ", "meeting ")) or parse_agent_id(name) or parse_meeting_id(name)
+        return known or bool(by_number)
 
 
 def _scopes(table: SymbolTable) -> Sequence[SymbolTable]:
     return [table, *(one for inner in table.get_children() for one in _scopes(inner))]
-
-
-def called_name(call: ast.Call) -> str:
-    """What a call calls: `Say`, `Agent.Playbook`; "" for anything else."""
-    match call.func:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=ast.Name(id=owner), attr=name):
-            return f"{owner}.{name}"
-    return ""
 
 
 def _argument(call: ast.Call, name: str, place: int | None = None) -> ast.expr | None:

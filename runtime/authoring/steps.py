@@ -10,25 +10,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from runtime.authoring.findings import Finding, did_you_mean
+from runtime.authoring.findings import Finding, did_you_mean, python_of
 from runtime.language.diagnostics import Span
+from runtime.language.first_implementation import imported
+from runtime.language.instructions import model as steps
 from runtime.language.instructions.conditions.reading import condition_readings, in_symbols, read_condition
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import (
-    Ask,
-    Call,
-    Condition,
-    End,
-    Free,
-    Jump,
-    Leave,
-    Loop,
-    LoopKind,
-    Prose,
-    Return,
-    Wait,
-)
 from runtime.language.instructions.operands import VARIABLE
 from runtime.language.instructions.text import STRING
 from runtime.language.instructions.uses import sets
@@ -36,16 +24,12 @@ from runtime.language.program import (
     NOTE,
     AgentSpec,
     OpCode,
-    Param,
     PlaybookSpec,
     PythonFence,
     Step,
     coded,
-    is_else,
-    is_loop,
 )
 from runtime.language.syntax.metadata import PLAYBOOK_KEYS, loose_setting
-from runtime.language.syntax.signature import parse_python
 from runtime.language.vocabulary.phrase import comparison_meant, phrase, words_of
 from runtime.language.vocabulary.word_list import WORD
 
@@ -79,32 +63,37 @@ def in_steps(playbook: PlaybookSpec) -> Iterator[Finding]:
 def unknown_notes(playbook: PlaybookSpec) -> Iterator[Finding]:
     """Notes that steps refer to and that do not exist."""
     known = {match[1] for note in playbook.notes if (match := NOTE.match(note))}
-    for step in (step for step in playbook.walk_steps() if step.op is OpCode.CHK):
-        for number in NOTE.findall(step.text):
+    for step in playbook.walk_steps():
+        for number in NOTE.findall(step.text) if step.op is OpCode.CHK else ():
             if number not in known:
                 yield Finding(step.span, f"{playbook.name} has no note N{number}", word=f"note {number}")
 
 
-def _lists(steps: Sequence[Step], *, looped: bool = False) -> Iterator[Finding]:
+def _lists(listed: Sequence[Step], *, looped: bool = False) -> Iterator[Finding]:
     """Warnings about a list; a `looped` one is inside of a loop."""
-    for before, step in zip([None, *steps], steps, strict=False):
+    for before, step in zip([None, *listed], listed, strict=False):
         head = decode(step).head
         if step.op is OpCode.CND:
             yield from _condition(step, before)
-        elif isinstance(head, Leave) and not looped:
+        elif isinstance(head, steps.Leave) and not looped:
             yield Finding(step.span, "no loop is around this", "Indent it below the loop that it is about.", step.text)
-        yield from _lists(step.children, looped=looped or isinstance(head, Loop))
+        yield from _lists(step.children, looped=looped or isinstance(head, steps.Loop))
 
 
 def _condition(step: Step, before: Step | None) -> Iterator[Finding]:
     if phrase("condition alone").begins(step.text):
         yield Finding(step.span, f"`{step.text}` has no condition", "Write it on the same line.", step.text)
-    elif is_else(step) and (before is None or before.op not in (OpCode.CND, OpCode.ELS) or is_loop(before)):
+    elif phrase("else by its words").begins(step.text.lstrip()) and not _branches(before):
         message = f"there is no If before this {step.text.split()[0].rstrip(',:')}"
         yield Finding(step.span, message, "Put it right behind its If, and indent both the same.", step.text, "error")
     elif not step.children and _WITHIN.isdisjoint(step.text) and not phrase("what follows").inside(step.text[1:]):
         hint = "Indent below it what to do, or write it on the same line, after a comma."
         yield Finding(step.span, "nothing happens when this is true", hint, step.text)
+
+
+def _branches(step: Step | None) -> bool:
+    """Whether an else can stand behind a step."""
+    return step is not None and step.op in (OpCode.CND, OpCode.ELS) and not isinstance(decode(step).head, steps.Loop)
 
 
 def _codes(playbook: PlaybookSpec) -> Iterator[Finding]:
@@ -126,13 +115,9 @@ def _types(playbook: PlaybookSpec) -> Iterator[Finding]:
             if word and word not in _TYPE_WORDS and said[typed.end() : typed.end() + 1] != "/":
                 yield _unknown_type(step.span, f"${typed[1]}", word)
     for param in playbook.params:
-        for word in _strange_words(param):
-            yield _unknown_type(playbook.span, f"${param.name}" if param.state else param.name, word)
-
-
-def _strange_words(param: Param) -> list[str]:
-    words = WORD.findall(STRING.sub("", param.type or ""))
-    return [word for word in words if word not in _TYPE_WORDS and word.isidentifier()]
+        for word in WORD.findall(STRING.sub("", param.type or "")):
+            if word not in _TYPE_WORDS and word.isidentifier():
+                yield _unknown_type(playbook.span, f"${param.name}" if param.state else param.name, word)
 
 
 def _unknown_type(span: Span, name: str, word: str) -> Finding:
@@ -164,8 +149,14 @@ def two_readings(playbook: PlaybookSpec) -> Iterator[Finding]:
         return
     for step in playbook.walk_steps():
         for part in decode(step).parts:
-            test = part.test if isinstance(part, Condition | Jump) else part.over if isinstance(part, Loop) else None
-            if not isinstance(test, Prose):
+            test = (
+                part.test
+                if isinstance(part, steps.Condition | steps.Jump)
+                else part.over
+                if isinstance(part, steps.Loop)
+                else None
+            )
+            if not isinstance(test, steps.Prose):
                 continue
             readings = condition_readings(test.text)
             if len(readings) > 1:
@@ -203,8 +194,8 @@ def endless_loops(playbook: PlaybookSpec) -> Iterator[Finding]:
     """The loops of a playbook that go on in the same way for ever. Only those whose test is exact are looked at."""
     for step in playbook.walk_steps() if playbook.walked else ():
         head = decode(step).head
-        tests = isinstance(head, Loop) and head.kind in (LoopKind.WHILE, LoopKind.UNTIL)
-        if not isinstance(head, Loop) or not tests or phrase("condition alone").begins(step.text):
+        tests = isinstance(head, steps.Loop) and head.kind in (steps.LoopKind.WHILE, steps.LoopKind.UNTIL)
+        if not isinstance(head, steps.Loop) or not tests or phrase("condition alone").begins(step.text):
             continue
         if isinstance(head.over, Expression) and _is_endless(step, head, head.over.names):
             changes = " or ".join(f"${name}" for name in sorted(head.over.names))
@@ -212,7 +203,7 @@ def endless_loops(playbook: PlaybookSpec) -> Iterator[Finding]:
             yield Finding(step.span, "nothing in this loop waits, or changes what it tests", hint, step.text)
 
 
-def _is_endless(step: Step, loop: Loop, tested: Collection[str]) -> bool:
+def _is_endless(step: Step, loop: steps.Loop, tested: Collection[str]) -> bool:
     if loop.waits or loop.at_most is not None or not step.children:
         return False
     for inner in (one for child in step.children for one in child.walk()):
@@ -220,31 +211,23 @@ def _is_endless(step: Step, loop: Loop, tested: Collection[str]) -> bool:
         if sets(found) & {*tested}:
             return False
         for part in found.parts:
-            leaves = isinstance(part, Jump) and not (part.line == step.line or part.line.startswith(f"{step.line}."))
-            leaves = leaves or (isinstance(part, Leave) and not part.next_round)
-            if leaves or isinstance(part, Ask | Wait | Call | Free | End | Return):
+            leaves = isinstance(part, steps.Jump) and not (
+                part.line == step.line or part.line.startswith(f"{step.line}.")
+            )
+            leaves = leaves or (isinstance(part, steps.Leave) and not part.next_round)
+            if leaves or isinstance(part, steps.Ask | steps.Wait | steps.Call | steps.Free | steps.End | steps.Return):
                 return False
     return True
 
 
 def missing_modules(agent: AgentSpec) -> Iterator[Finding]:
     """Modules that fences import and that are neither installed nor beside the program."""
-    for fence in agent.fences:
-        for node in parse_python(fence.source).body:
-            for name in dict.fromkeys(_imported(node)):
-                if not (name == "playbooks" or _installed(name) or _beside(name, fence)):
-                    span = replace(fence.span, line=fence.span.line + node.lineno - 1)
-                    hint = "Install it in the environment that runs Parley."
-                    yield Finding(span, f"there is no module {name}", hint, name)
-
-
-def _imported(node: ast.stmt) -> Iterator[str]:
-    """The top-level modules that a statement imports."""
-    match node:
-        case ast.Import(names=names):
-            yield from (one.name.partition(".")[0] for one in names)
-        case ast.ImportFrom(module=str(module), level=0):
-            yield module.partition(".")[0]
+    for fence, node in ((fence, node) for fence, tree in python_of(agent) for node in tree.body):
+        for name in dict.fromkeys(imported(node)):
+            if not (name == "playbooks" or _installed(name) or _beside(name, fence)):
+                span = replace(fence.span, line=fence.span.line + node.lineno - 1)
+                hint = "Install it in the environment that runs Parley."
+                yield Finding(span, f"there is no module {name}", hint, name)
 
 
 @lru_cache(maxsize=1024)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from runtime.authoring.findings import Finding, SourceLines, as_written, did_you_mean
+from runtime.authoring.findings import Finding, SourceLines, as_written, did_you_mean, nodes_of
 from runtime.language.diagnostics import Span
 from runtime.language.first_implementation import NAMED_IN_PLACEHOLDERS
 from runtime.language.instructions.text import QUOTED, without_inner_quotes
@@ -50,20 +50,14 @@ def unfinished_steps(playbook: PlaybookSpec, lines: SourceLines) -> Iterator[Fin
     """A warning about each step in prose that breaks off."""
     if playbook.kind != "llm":
         return
-    for step in _sentences(playbook):
+    sentences: dict[Span, Step] = {}
+    for step in playbook.walk_steps():
+        sentences.setdefault(step.span, step)  # of what a sentence became, the first
+    for step in sentences.values():
         written = as_written(step.span, lines)
         text = " ".join((written[step.span.column - 1 :] or step.text).split())
         if not coded(text):
             yield from islice(_of_step(step, text), 1)
-
-
-def _sentences(playbook: PlaybookSpec) -> Iterator[Step]:
-    """The steps in order, without those that a sentence became besides its first."""
-    seen = set()
-    for step in playbook.walk_steps():
-        if step.span not in seen:
-            seen.add(step.span)
-            yield step
 
 
 def _of_step(step: Step, written: str) -> Iterator[Finding]:
@@ -101,12 +95,11 @@ def _brackets(span: Span, text: str) -> Iterator[Finding]:
                 opening = next(one for one, end in _PAIRS.items() if end == char)
                 hint = f"Write {opening} where it begins, or leave it out."
                 yield Finding(span, f"nothing opens this {_NAMES[opening]}", hint, char)
-    if left and not (left[0][0] == "(" and _is_a_call(left[0][1])):
-        yield _never_closed(span, left[0], bare)
-
-
-def _is_a_call(before: str) -> bool:
-    return before[-1:].isalnum() and "$" not in before.split(" ")[-1]
+    if left:
+        opening, before = left[0]
+        is_call = opening == "(" and before[-1:].isalnum() and "$" not in before.split(" ")[-1]
+        if not is_call:
+            yield _never_closed(span, left[0], bare)
 
 
 def _is_no_bracket(text: str, match: re.Match[str]) -> bool:
@@ -176,17 +169,11 @@ class PlaceholderLint:
         for playbook in agent.playbooks:
             if playbook.kind != "llm":
                 continue
-            for span, text in (
-                (playbook.span, playbook.description),
-                *((s.span, s.text) for s in playbook.walk_steps()),
-            ):
-                for said, name in _names(text):
-                    if name not in own | self._everywhere:
-                        hint = (
-                            did_you_mean(name, own)
-                            or "Name a variable, a playbook, or what the agent's Python defines."
-                        )
-                        yield Finding(span, f"nothing is called {name} in {{{said}}}", hint, name)
+            texts = [(playbook.span, playbook.description), *((one.span, one.text) for one in playbook.walk_steps())]
+            for span, said, name in ((span, *found) for span, text in texts for found in _names(text)):
+                if name not in own | self._everywhere:
+                    hint = did_you_mean(name, own) or "Name a variable, a playbook, or what the agent's Python defines."
+                    yield Finding(span, f"nothing is called {name} in {{{said}}}", hint, name)
 
 
 def _names(text: str) -> Iterator[tuple[str, str]]:
@@ -202,23 +189,19 @@ def _names(text: str) -> Iterator[tuple[str, str]]:
 
 def _variables(agent: AgentSpec) -> set[str]:
     names = {param.name for playbook in agent.playbooks for param in playbook.params}
-    for playbook in agent.playbooks:
-        texts = [playbook.description, *playbook.notes, *(trigger.text for trigger in playbook.triggers)]
-        texts += [step.text for step in playbook.walk_steps()]
-        names |= {name for text in texts for name in VARIABLE.findall(text)}
-    return names
+    texts = "\n".join(text for one in agent.playbooks for text in (one.description, *one.texts))
+    return names.union(VARIABLE.findall(texts))
 
 
 def defined_in(agent: AgentSpec) -> Iterator[str]:
     """The names that the agent's Python defines, and the variables that it sets by `agent.state`."""
-    for fence in agent.fences:
-        for node in ast.walk(parse_python(fence.source)):
-            match node:
-                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                    yield name
-                case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
-                    yield name
-                case ast.Constant(value=str(name)):
-                    yield name
-                case ast.Import(names=names) | ast.ImportFrom(names=names):
-                    yield from ((one.asname or one.name).partition(".")[0] for one in names)
+    for node in nodes_of(agent):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name
+            case ast.Constant(value=str(name)):
+                yield name
+            case ast.alias(name=name, asname=other):
+                yield (other or name).partition(".")[0]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from runtime.authoring.findings import Finding, did_you_mean
+from runtime.authoring.findings import Finding, did_you_mean, nodes_of, python_of
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import Ask, Call, Free, Loop, Set
@@ -52,12 +52,12 @@ class VariableLint:
         if not uses:
             return
         also_set = {one.name for playbook in agent.playbooks for one in playbook.params}
-        also_set |= self._made_with | {name for fence in agent.fences for name in _named_in_python(fence.source)}
+        also_set |= self._made_with.union(_named_in(nodes_of(agent)))
         yield from _unread(agent, uses, also_set)
         yield from _only_added_to(agent, also_set)
         words, free = _words_that_may_set(agent), _free_steps(agent)
         maybe_set = {use.name for use in uses if not use.reads} | also_set
-        maybe_set |= {name for step in _steps(agent) for name in sets(decode(step)) - {*_read_by(step)}}
+        maybe_set |= {name for step in _steps(agent) for name in _set_by(step)}
         counts = Counter(use.name for use in uses)
         set_from_itself = {name for step in _steps(agent) for name in sets(decode(step))}
         reported = set(_BUILT_IN)
@@ -66,8 +66,10 @@ class VariableLint:
             if name in reported or name.startswith("_"):
                 continue
             if name not in maybe_set and not set(name.casefold().split("_")) <= words:
-                near = did_you_mean(name, _other_words(name, maybe_set), sign="$")
-                if near or not _may_follow(free, use):
+                others = {one for one in maybe_set if not (_is_form(one, name) or _is_form(name, one))}
+                near = did_you_mean(name, others, sign="$")
+                may_follow = any(playbook != use.playbook or line < use.span.line for line, playbook in free)
+                if near or not may_follow:
                     reported.add(name)
                     never_read = {one for one in maybe_set if counts[one] == 1}
                     hint = near or did_you_mean(name, never_read, cutoff=_NEAR, sign="$")
@@ -82,7 +84,7 @@ class VariableLint:
 
 def _unread(agent: AgentSpec, uses: Sequence[_Use], elsewhere: Collection[str]) -> Iterator[Finding]:
     """Variables that are named once, where they are set, and of which no words speak. A step in prose may read all."""
-    if any(isinstance(part, Free) for step in _steps(agent) for part in decode(step).parts):
+    if any(map(_is_free, _steps(agent))):
         return
     counts = Counter(use.name for use in uses)
     for step in _steps(agent):
@@ -107,33 +109,25 @@ def _only_added_to(agent: AgentSpec, elsewhere: Collection[str]) -> Iterator[Fin
             yield Finding(step.span, f"${name} is only added to, and may be a list or a text", hint, f"${name}")
 
 
+def _is_free(step: Step) -> bool:
+    """Whether a model carries a step out, or a part of it."""
+    return any(isinstance(part, Free) for part in decode(step).parts)
+
+
 def _steps(agent: AgentSpec) -> list[Step]:
     return [step for playbook in agent.playbooks for step in playbook.walk_steps()]
 
 
-def _other_words(name: str, known: set[str]) -> set[str]:
-    """The names that differ from this one by more than number or an ending."""
-    return {one for one in known if not (_is_form(one, name) or _is_form(name, one))}
-
-
 def _is_form(form: str, name: str) -> bool:
+    """Whether a name differs from another one by no more than its number or an ending."""
     stem = name.rstrip(_DIGITS)
     return form.rstrip(_DIGITS) == stem or form in ("" if stem.endswith("s") else f"{stem}s", f"{stem}es")
 
 
 def _free_steps(agent: AgentSpec) -> list[tuple[int, str]]:
     """The steps in prose, by line number and playbook: a model executes them and may set unnamed variables."""
-    return [
-        (step.span.line, playbook.name)
-        for playbook in agent.playbooks
-        for step in playbook.walk_steps()
-        if step.op is OpCode.EXE and any(isinstance(part, Free) for part in decode(step).parts)
-    ]
-
-
-def _may_follow(free: list[tuple[int, str]], use: _Use) -> bool:
-    """Whether a step in prose may run before this use of a variable."""
-    return any(playbook != use.playbook or line < use.span.line for line, playbook in free)
+    steps = ((step, playbook.name) for playbook in agent.playbooks for step in playbook.walk_steps())
+    return [(step.span.line, name) for step, name in steps if step.op is OpCode.EXE and _is_free(step)]
 
 
 def _swapped(name: str, counts: Mapping[str, int]) -> str:
@@ -156,7 +150,7 @@ def _in_playbook(playbook: PlaybookSpec) -> Iterator[_Use]:
         reads = trigger.kind is TriggerKind.CND and not phrase("of people").inside(trigger.text)
         yield from _named(trigger.text, trigger.span, reads=reads)
     for step in playbook.walk_steps():
-        set_here = sets(decode(step)) - {*_read_by(step)}
+        set_here = _set_by(step)
         yield from (replace(use, reads=use.reads and use.name not in set_here) for use in _step(step))
     for note in playbook.notes:
         yield from _prose(note, playbook.span)
@@ -191,10 +185,9 @@ def _step(step: Step) -> Iterator[_Use]:
         yield from _named(text[loop.end() :], step.span, reads=not phrase("of people").inside(text))
     elif _reads(step):
         yield from _named(text, step.span, reads=True)
-    elif read := _read_by(step):
-        yield from (replace(use, reads=use.reads or use.name in read) for use in _prose(text, step.span))
     else:
-        yield from _prose(text, step.span)
+        read = _read_by(step)
+        yield from (replace(use, reads=use.reads or use.name in read) for use in _prose(text, step.span))
 
 
 def _read_by(step: Step) -> Collection[str]:
@@ -208,6 +201,11 @@ def _read_by(step: Step) -> Collection[str]:
         read |= reads(alone) - (sets(found) if later else known)
         known |= sets(alone)
     return read
+
+
+def _set_by(step: Step) -> Collection[str]:
+    """The variables that a step sets, and has not read before."""
+    return sets(decode(step)) - {*_read_by(step)}
 
 
 def _reads(step: Step) -> bool:
@@ -234,33 +232,30 @@ def _is_exact(text: str) -> bool:
 
 def _words_that_may_set(agent: AgentSpec) -> set[str]:
     """The words of steps that may set something: `Ask the user for their name` may set `$name`."""
-    steps = (step for playbook in agent.playbooks for step in playbook.walk_steps())
-    steps = (step for step in steps if not (_reads(step) or assignment(step.text)))
+    steps = (step for step in _steps(agent) if not (_reads(step) or assignment(step.text)))
     return {word.casefold() for step in steps for word in WORD.findall(_NAME.sub(" ", step.text))}
 
 
 def _made_with(program: Program) -> Iterator[str]:
     """The arguments of calls that create agents, which are variables there."""
     for agent in program.agents:
-        for playbook in agent.playbooks:
-            for step in playbook.walk_steps():
-                if _makes(step.text):
-                    yield from KEYWORD.findall(step.text)
-        for fence in agent.fences:
+        for step in _steps(agent):
+            if _makes(step.text):
+                yield from KEYWORD.findall(step.text)
+        for fence, tree in python_of(agent):
             if _makes(fence.source):
-                yield from _named_in_python(fence.source)
+                yield from _named_in(ast.walk(tree))
 
 
 def _makes(text: str) -> bool:
     return any(call in text for call in _MAKING)
 
 
-def _named_in_python(source: str) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(parse_python(source)):
+def _named_in(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """The names in Python, and the texts that may be some."""
+    for node in nodes:
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.keyword(arg=str(name)):
-                found.add(name)
+                yield name
             case ast.Constant(value=str(name)) if name.isidentifier():
-                found.add(name)
-    return found
+                yield name
