@@ -11,16 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import msgspec
 from anyio import to_thread
-from msgspec import Struct
+from msgspec import Struct, json
+from msgspec.structs import replace
 
-from runtime.core.errors import CompileError, ParleyError
+from runtime.core.errors import ParleyError
 from runtime.core.json_text import plain_data
 from runtime.language.diagnostics import Diagnostic, DiagnosticList, Span
 from runtime.language.locking.lock_file import NO_LOCKS, LockedStep, Locks, digest_of, read_locks
 from runtime.language.locking.locked_steps import unused_entries, with_locked
-from runtime.language.lowering.checks.source_check import read_lowered
 from runtime.language.lowering.lowerer import AgentLowerer, LoweredAgent, LoweringReport
 from runtime.language.pbasm.notation import build, check_trigger_codes, read_agent, signature
 from runtime.language.program import AgentKind, AgentSpec, Program
@@ -64,7 +63,7 @@ async def compile_program(
     """Compile files and globs into one program; agents from .pbasm files are taken as they are. Steps that stay free
     are read as the locks beside the files say, unless `with_locks` is False. Agents are lowered at the same time. With
     `cache_dir` what the lowerer makes is kept by source, lowerer and version. Raises ProgramRejected for what the
-    author wrote, CompileError when the lowerer cannot do it."""
+    author wrote."""
     source = await to_thread.run_sync(read_paths, paths)
     locks = await to_thread.run_sync(read_locks, source.files) if with_locks else NO_LOCKS
     parsed = parse(source)
@@ -131,35 +130,24 @@ class _Compilation:
             for agent in self._parsed.agents:
                 if agent.name not in given:
                     group.start_soon(self._lower, agent)
-        for error in self._errors:
-            if not isinstance(error, CompileError):
-                raise error
         if self._errors:
-            raise CompileError("\n\n".join(str(error) for error in self._errors))
+            raise self._errors[0]
 
     async def _lower(self, agent: ParsedAgent) -> None:
         path = self._cache_path(agent)
-        cached = await to_thread.run_sync(_read_cache, path) if path else None
+        cached = await to_thread.run_sync(_read_cache, path, agent) if path else None
         try:
-            if cached is not None:
-                with contextlib.suppress(CompileError):
-                    self._read(agent, cached)
-                    self._tell(agent.name, "cached")
-                    return
-            lowered = await self._lowerer.lower(agent, self._parsed)
-            self._read(agent, lowered)
+            lowered = cached or await self._lowerer.lower(agent, self._parsed)
         except ParleyError as error:
             self._errors.append(error)
             return
-        if path:
-            await to_thread.run_sync(write_whole, path, msgspec.json.encode(lowered))
-        self._tell(agent.name, "compiled")
-
-    def _read(self, agent: ParsedAgent, lowered: LoweredAgent) -> None:
+        if path and not cached:
+            await to_thread.run_sync(_write_cache, path, lowered)
         completed, used = with_locked(lowered, agent, self._parsed, self._locks)
-        self.agents[agent.name] = read_lowered(completed.pbasm, agent)
+        self.agents[agent.name] = completed.spec
         self.reports[agent.name] = completed.report
         self.used += used
+        self._tell(agent.name, "cached" if cached else "compiled")
 
     def _tell(self, agent: str, how: str) -> None:
         self._done += 1
@@ -190,12 +178,22 @@ def _interface(parsed: ParsedProgram) -> list[str]:
     return [f"memory: {parsed.metadata.get('memory')}", *agents]
 
 
-def _read_cache(path: Path) -> LoweredAgent | None:
+def _read_cache(path: Path, source: ParsedAgent) -> LoweredAgent | None:
     """The cached result, or None; a truncated file or one of another kind counts as none."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=LoweredAgent)
+        found = json.decode(path.read_bytes(), type=LoweredAgent)
+        given = zip(found.spec.playbooks, source.playbooks, strict=True)
+        playbooks = tuple(replace(one, metadata=dict(parsed.metadata)) for one, parsed in given)
     except (OSError, ValueError):
         return None
+    return replace(found, spec=replace(found.spec, metadata=dict(source.metadata), playbooks=playbooks))
+
+
+def _write_cache(path: Path, lowered: LoweredAgent) -> None:
+    """Store a result without metadata, which are the source's, and may have values that JSON does not."""
+    playbooks = tuple(replace(one, metadata={}) for one in lowered.spec.playbooks)
+    stored = replace(lowered, spec=replace(lowered.spec, metadata={}, playbooks=playbooks))
+    write_whole(path, json.encode(stored))
 
 
 def write_whole(path: Path, text: bytes) -> None:

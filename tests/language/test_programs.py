@@ -11,7 +11,7 @@ from runtime.language.compiler import CompileResult, compile_parsed, compile_pro
 from runtime.language.lowering.checks.lost_words import lost_words
 from runtime.language.lowering.phrases import PBASM, plain
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.pbasm.notation import read, write
+from runtime.language.pbasm.notation import read, write, write_agent
 from runtime.language.program import PlaybookSpec
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_paths, read_text
@@ -95,7 +95,7 @@ async def test_compiled_text_as_a_source_is_lowered_to_itself(path: Path) -> Non
     again = parse(read_text(text, str(path.with_suffix(".pb"))))
     for agent in again.agents:
         lowered = await RulesLowerer().lower(agent, again)
-        assert lowered.pbasm in text
+        assert write_agent(lowered.spec) in text
         assert lowered.report.unclassified == ()
 
 

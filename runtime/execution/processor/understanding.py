@@ -23,7 +23,7 @@ from runtime.execution.questions.form import (
     UnderstandQuestion,
     WordsQuestion,
 )
-from runtime.language.instructions.actions import IS_DONE
+from runtime.language.instructions.talk import IS_DONE
 from runtime.language.value_types import FILE_TYPES, coerced
 from runtime.language.vocabulary.phrase import phrase, phrases_of
 from runtime.language.vocabulary.word_list import WORD

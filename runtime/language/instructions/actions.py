@@ -11,14 +11,13 @@ from runtime.language.instructions.expression import Expression, is_unsure_call,
 from runtime.language.instructions.operands import (
     VARIABLE,
     argument_operand,
-    condition_of,
     exact,
     operand_of,
-    said_words,
     variable_of,
 )
 from runtime.language.instructions.steps.course import course_of
 from runtime.language.instructions.steps.setting import SetReading, settings_of, two_ways
+from runtime.language.instructions.talk import TalkLine, awaited
 from runtime.language.instructions.text import (
     CALL,
     KEYWORD,
@@ -33,9 +32,6 @@ from runtime.language.instructions.values import read_value, result_of
 from runtime.language.vocabulary.phrase import phrase
 from runtime.language.vocabulary.word_list import WORD
 
-IS_DONE = "this is done: "
-"""The words before the aim of a talk, if nothing else says when it is done."""
-
 _OPPOSITE = frozenset({"the opposite", "its opposite", "the reverse", "the contrary", "the negation", "its negation"})
 
 _LONGEST_SOURCE = 60
@@ -45,66 +41,46 @@ GIVEN = "_given"
 
 def actions_of(text: str) -> Iterator[steps.Action]:
     """A step of calls, assignments and waits, separated by semicolons; other prose makes the whole step free."""
-    clauses = clauses_of(text)
+    plain, (*told, last) = _parted(text)
+    before = [one for talk in told for one in talk.actions()]
+    before += [one for clause in plain for one in _plain_actions(clause)]
+    if any(isinstance(action, steps.Free) for action in before):
+        yield steps.Free(steps.Prose(text), why_free(text))
+        return
+    yield from before
+    yield from last.actions()
+
+
+def talk_of(text: str) -> TalkLine | None:
+    """The talk that a step of PBAsm is; None for one that does something else, or that has several messages."""
+    plain, talks = _parted(text)
+    return None if plain or talks[1:] or talks[0] == TalkLine() else talks[0]
+
+
+def _parted(text: str) -> tuple[Sequence[str], Sequence[TalkLine]]:
+    """The clauses of a step that neither speak nor wait, and what the others say and wait for."""
+    called = CALL.match(text)
+    unended, joint, wait = text.partition("); YLD for ")
+    if called and joint and inside_of(text, called.end() - 1) is None:  # a bracket or quotation in it has no end: ":-("
+        clauses = [f"{unended})", *clauses_of(f"YLD for {wait}")]
+    else:
+        clauses = clauses_of(text)
     waits = [found.rest for clause in clauses if (found := phrase("yields").begins(clause))]
     done = next((found.rest for clause in clauses if (found := phrase("done when").begins(clause))), None)
     plain = [one for one in clauses if not (phrase("yields").begins(one) or phrase("done when").begins(one))]
     sources = [wait for wait in waits if wait.lower() not in ("call", "exit", "return")]
-    ends = next((wait.lower() for wait in waits if wait.lower() in ("exit", "return")), None)
-    actions = _talk(plain, sources, done) or [action for clause in plain for action in _plain_actions(clause)]
-    if any(isinstance(action, steps.Free) for action in actions):
-        yield steps.Free(steps.Prose(text), why_free(text))
-        return
-    yield from actions
-    if sources and not any(isinstance(action, steps.Ask) for action in actions):
-        wants, until = _wanted("", done)
-        where = tuple(map(_source, sources))
-        yield steps.Ask((), None, where, wants, until) if wants or until else steps.Wait(where)
-    if ends == "exit":
-        yield steps.End()
-    elif ends == "return":
-        yield steps.Return()
+    ends = next((wait.lower() for wait in waits if wait.lower() in ("exit", "return")), "")
+    said = [_said(clause) for clause in plain]
+    *told, last = _told([one for one in said if one is not None]) if all(said) else [TalkLine()]
+    return () if all(said) else plain, (*told, replace(last, waits=awaited(sources, done), ends=ends))
 
 
-def _talk(clauses: Sequence[str], sources: Sequence[str], done: str | None) -> list[steps.Action]:
-    """`Say(a, words); Say(b, the same)`, perhaps with a wait; [] if the clauses are something else."""
-    said = [one for clause in clauses if (one := _said(clause))]
-    if not said or len(said) < len(clauses):
-        return []
-    before: list[steps.Action] = []
-    targets, text = tuple(target for target, _ in said), said[0][1]
-    if any(other.strip().lower() != "the same" for _, other in said[1:]):
-        *others, (target, text) = said
-        before = [steps.Say((whom,), said_words(words, (whom,))) for whom, words in others]
-        targets = (target,)
-    words = said_words(text, targets)
-    if not sources:
-        return [*before, steps.Say(targets, words, not before and _takes_part(targets, words))]
-    wants, until = _wanted(text, done)
-    return [*before, steps.Ask(targets, words, tuple(map(_source, sources)), wants, until, _takes_part(targets, words))]
-
-
-def _takes_part(targets: Sequence[str], words: steps.Words) -> bool:
-    prose = words.text if isinstance(words, steps.Prose) and targets[0].startswith("meeting") else ""
-    return phrase("takes part").inside(prose) is not None
-
-
-def _wanted(text: str, done: str | None) -> tuple[tuple[steps.VariableTarget, ...], steps.Operand | None]:
-    """The values asked for, and any other end of the talk."""
-    typed = {name: kind for name, kind in VARIABLE.findall(text) if kind}
-    if done is None:
-        return tuple(steps.VariableTarget(name, kind) for name, kind in typed.items()), None
-    if gave := phrase("gave").begins(done):
-        names = VARIABLE.findall(gave["names"])
-        until = condition_of(gave["until"]) if gave["until"] else None
-        return tuple(steps.VariableTarget(name, kind or typed.get(name, "")) for name, kind in names), until
-    if phrase("has answered").begins(done):
-        several = phrase("talk of several messages").begins(text.strip())
-        return (), steps.Prose(f"{IS_DONE}{text.strip().rstrip('.')}") if several else None
-    wants = tuple(steps.VariableTarget(name, kind) for name, kind in typed.items())
-    if wants and phrase("has given").begins(done):
-        return wants, None
-    return wants, condition_of(done)
+def _told(said: Sequence[tuple[str, str]]) -> Iterator[TalkLine]:
+    """The messages of `Say(a, words); Say(b, the same)`; an empty one for none."""
+    if all(words.lower() == "the same" for _, words in said[1:]):
+        yield TalkLine(tuple(target for target, _ in said), said[0][1] if said else "")
+    else:
+        yield from (TalkLine((target,), words) for target, words in said)
 
 
 def _said(clause: str) -> tuple[str, str] | None:
@@ -220,27 +196,17 @@ def may_wait_for(reason: str) -> bool:
 
 
 def waiting_of(reasons: Sequence[str]) -> Iterator[steps.Action]:
-    sources: list[str] = []
-    end: steps.Action | None = None
-    for reason in reasons:
-        word = phrase("perhaps yields").without(reason.strip()).rstrip(".")
-        if word.lower() == "exit":
-            end = steps.End()
-        elif word.lower() == "return":
-            end = steps.Return()
-        elif word.lower() != "call" and word:
-            sources.append(_source(word))
-    if sources:
-        yield steps.Wait(tuple(sources))
-    if end is not None:
-        yield end
-    elif not sources and reasons:
+    words = [phrase("perhaps yields").without(reason.strip()).rstrip(".") for reason in reasons]
+    ends = [word.lower() for word in words if word.lower() in ("exit", "return")]
+    sources = [word for word in words if word and word.lower() not in ("exit", "return", "call")]
+    if sources or ends:
+        yield from TalkLine(waits=awaited(sources, None), ends=ends[-1] if ends else "").actions()
+    elif reasons:
         yield steps.StepGroup("")
 
 
-def _source(text: str) -> str:
-    """The source of a wait, in the words of `YLD for …`."""
-    return phrase("article of a source").without(text.strip()).strip('"')
+def _one(found: Iterator[steps.Action]) -> steps.Action | None:
+    return next(found, None)
 
 
 def return_of(text: str) -> tuple[steps.Meaning, ...]:

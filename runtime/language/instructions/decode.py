@@ -120,7 +120,7 @@ def _place(steps: Sequence[Step], parent: str | None, code: PlaybookCode, notes:
 
 
 def decode(step: Step, notes: dict[str, str] | None = None) -> Instruction:
-    parts = _parts_alone(step.op, step.text) if step.op in _ALONE else _looked_up(_parts(step, notes or {}))
+    parts = _parts_alone(step.op, step.text) if step.op in _ALONE else with_all_lookups(_parts(step, notes or {}))
     if step.children and len(parts) == 1 and isinstance(parts[0], Free):
         parts = (StepGroup(step.text),)
     return Instruction(step.line, step.op.value, step.text, parts)
@@ -129,10 +129,11 @@ def decode(step: Step, notes: dict[str, str] | None = None) -> Instruction:
 @lru_cache(maxsize=4096)
 def _parts_alone(op: OpCode, text: str) -> tuple[Meaning, ...]:
     """The parts of a step that follow from its code and text alone; cached, because they are used several times."""
-    return _looked_up(_parts(Step("", op, text, Span("", 0)), {}))
+    return with_all_lookups(_parts(Step("", op, text, Span("", 0)), {}))
 
 
-def _looked_up(parts: Iterable[Meaning]) -> tuple[Meaning, ...]:
+def with_all_lookups(parts: Iterable[Meaning]) -> tuple[Meaning, ...]:
+    """Instructions that know which calls in their prose are made before a model is asked."""
     return tuple(with_lookups(part) for part in parts)
 
 

@@ -8,7 +8,6 @@ from datetime import date
 from msgspec import Struct
 from msgspec.structs import replace
 
-from runtime.core.errors import CompileError
 from runtime.events.happening import Tell
 from runtime.language.diagnostics import DiagnosticList, Span
 from runtime.language.instructions.decode import decode
@@ -19,11 +18,11 @@ from runtime.language.locking.decisions import decisions_on
 from runtime.language.locking.lock_file import SUFFIX, LockedStep, Locks, digest_of
 from runtime.language.lowering import phrases
 from runtime.language.lowering.checks.lost_words import lost_clauses
-from runtime.language.lowering.checks.source_check import lost_names, read_lowered
+from runtime.language.lowering.checks.source_check import lost_names, relocated, strays
 from runtime.language.lowering.lowerer import LoweredAgent, LoweringReport, UnclassifiedStep
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.pbasm.notation import read_steps, signature, write_agent
-from runtime.language.program import AgentKind, AgentSpec, OpCode, Step, coded
+from runtime.language.pbasm.notation import read_steps, signature
+from runtime.language.program import AgentKind, AgentSpec, OpCode, Step, coded, jump_target
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.vocabulary.phrase import PhrasePattern, phrase
 from runtime.language.vocabulary.subjects import speaks_of_ending
@@ -75,7 +74,7 @@ def with_locked(
     used: list[LockedStep] = []
     if not any(note.span.file in locks for note in lowered.report.unclassified):
         return lowered, ()
-    spec = read_lowered(lowered.pbasm, source)
+    spec = lowered.spec
     for note in lowered.report.unclassified:
         playbook = source.playbook(note.playbook)
         entry = None if playbook is None else _entry(note, source.name, playbook, locks.get(note.span.file, ()))
@@ -86,7 +85,7 @@ def with_locked(
         spec = taken
         decided.append(note)
         used.append(entry)
-    return LoweredAgent(write_agent(spec), LoweringReport(tuple(free), tuple(decided))), tuple(used)
+    return LoweredAgent(spec, LoweringReport(tuple(free), tuple(decided))), tuple(used)
 
 
 async def ask_for_locks(program: ParsedProgram, locks: Locks, llm: LLMClient, tell: Tell, today: date) -> LockedProgram:
@@ -99,7 +98,7 @@ async def ask_for_locks(program: ParsedProgram, locks: Locks, llm: LLMClient, te
         if agent.kind is not AgentKind.AI or agent.compiled:
             continue
         lowered, used = with_locked(await rules.lower(agent, program), agent, program, locks)
-        specs[agent.name] = read_lowered(lowered.pbasm, agent)
+        specs[agent.name] = lowered.spec
         free += [(agent, note) for note in lowered.report.unclassified]
         for entry in used:
             found.setdefault(entry.place.file.removesuffix(SUFFIX), []).append(entry)
@@ -167,17 +166,32 @@ def with_reading(
         return None
     if (old.children and steps[0].children) or not _has_reasons(steps[0], note.text):
         return None
-    new = replace(steps[0], span=old.span, children=steps[0].children or old.children)
-    changed = replace(playbook, steps=_with(playbook.steps, new))
-    agent = replace(spec, playbooks=tuple(changed if one is playbook else one for one in spec.playbooks))
+    new = replace(steps[0], children=steps[0].children or old.children)
     rows = [f"{inner.op} {inner.text}" for inner in new.walk()]
     stays_free = new.op is OpCode.EXE or (new.op is not OpCode.CHK and isinstance(decode(new).head, Free))
     if stays_free or lost_clauses(note.text, rows) or lost_names(note.text, "\n".join(rows)):
         return None
-    try:
-        return read_lowered(write_agent(agent), source)
-    except CompileError:
+    parsed = source.playbook(note.playbook)
+    at = int(note.line.partition(".")[0]) - 1
+    item = parsed.steps[at : at + 1] if parsed else ()
+    placed = [
+        *playbook.steps[:at],
+        *relocated(item, _with(playbook.steps[at : at + 1], new), None),
+        *playbook.steps[at + 1 :],
+    ]
+    if strays(item[0], placed[at]) or not _is_in_order(placed):
         return None
+    changed = replace(playbook, steps=tuple(placed))
+    return replace(spec, playbooks=tuple(changed if one is playbook else one for one in spec.playbooks))
+
+
+def _is_in_order(steps: Sequence[Step]) -> bool:
+    """Whether each step has a number of its own below that of the step above it, and jumps go to one of them."""
+    every = [inner for step in steps for inner in step.walk()]
+    lines = {step.line for step in every}
+    below = all(child.line.rpartition(".")[0] == step.line for step in every for child in step.children)
+    jumps = all(jump_target(step) in lines for step in every if step.op is OpCode.JMP)
+    return len(lines) == len(every) and below and jumps
 
 
 def _with(steps: tuple[Step, ...], new: Step) -> tuple[Step, ...]:

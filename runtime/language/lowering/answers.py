@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from runtime.language.instructions.conditions.reading import read_answer, read_condition
-from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import (
     Ask,
     BranchSide,
@@ -20,7 +19,7 @@ from runtime.language.instructions.model import (
     Think,
     Wait,
 )
-from runtime.language.lowering.instruction import LoweredInstruction, free
+from runtime.language.lowering.instruction import LoweredInstruction, free, meaning_of
 from runtime.language.program import OpCode, Step
 
 _IF = ("if ", "when ")
@@ -49,10 +48,10 @@ def answering(
     stands = before or (above if above is not None and above.op is not OpCode.CND else None)
     if stands is None:
         return free(found.text, "nothing stands before it that it answers", whole=True)
-    head = decode(stands).parts[-1]
+    head = meaning_of(stands).parts[-1]
     if isinstance(head, Condition):
         last = before.children[-1] if before is not None and before.children else None
-        asked = last is not None and may_be_answered(decode(last).parts[-1])
+        asked = last is not None and may_be_answered(meaning_of(last).parts[-1])
         if asked and not _SOMEBODY.isdisjoint(found.text.lower().split()):
             return free(found.text, "what it answers is unclear", whole=True)
         if head.side is BranchSide.IF and answer == _OPPOSITES[said_before]:

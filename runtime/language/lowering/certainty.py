@@ -24,7 +24,6 @@ from runtime.language.vocabulary.phrase import phrase, words_of
 
 BOUND = "the largest number of times is part of the sentence"
 _LISTS = frozenset({"add", "append"})
-_ENDS = ("; YLD for exit", "; YLD for return")
 
 
 class Certainty:
@@ -85,8 +84,6 @@ class Certainty:
         if kept["verb"].lower() in _LISTS:
             return free(text, f"what it makes is added to {kept['target']}")
         head = bare[: kept.start()]
-        if phrase("finds out from somebody").begins(phrase("opening").without(head)):
-            return None
         made = phrases.beginning(head, words_of("makes")) or phrase("gives a mark").begins(head)
         sure = made and "(" not in head and not phrase("ask").begins(head)
         return LoweredInstruction(OpCode.EXE, f"{kept['target']} = {head}") if sure else None
@@ -108,7 +105,7 @@ class Certainty:
         elif found.op is OpCode.CND:
             why = self._of_a_condition(found)
         elif found.talk is not None and not found.after:
-            ends = any(end in found.text for end in _ENDS)
+            ends = found.ends != ""
             why = ("" if ends else _beside_fixed_words(text)) or _of_a_message(text, asks=found.talk.asks, ends=ends)
             returns = ends and phrase("returns something").inside(plain)
             why = "what it returns may be part of what is said" if returns else why

@@ -9,6 +9,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
+from runtime.language.instructions.actions import talk_of
 from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.lookups import named_in
@@ -25,6 +26,7 @@ from runtime.language.instructions.steps.repeating import (
     without_then,
 )
 from runtime.language.instructions.steps.setting import SetReading, doubt_about, settings_of
+from runtime.language.instructions.talk import TalkLine
 from runtime.language.instructions.text import CALL, CALLED
 from runtime.language.instructions.values import result_of
 from runtime.language.lowering import messages, phrases
@@ -32,7 +34,7 @@ from runtime.language.lowering.background import Background
 from runtime.language.lowering.certainty import Certainty
 from runtime.language.lowering.clauses import joints, open_text, outside, unquoted
 from runtime.language.lowering.compound import Compound
-from runtime.language.lowering.instruction import LoweredInstruction, PartReadings, free, waiting_call
+from runtime.language.lowering.instruction import LoweredInstruction, PartReadings, free, speaking, waiting_call
 from runtime.language.lowering.named_calls import NamedCalls, Remembering
 from runtime.language.lowering.scope import Reach, held_meeting, named_after_with, said_to_somebody
 from runtime.language.lowering.sides import if_so, is_exact
@@ -101,7 +103,7 @@ class Classifier:
     def _classified(self, text: str, whole: bool) -> LoweredInstruction:
         text = messages.without_going_on(phrases.plain(text), in_a_loop=self.loops > 0)
         if match := phrases.PBASM.match(text):
-            return LoweredInstruction(OpCode(match[1]), match[2].strip())
+            return LoweredInstruction.written(OpCode(match[1]), match[2].strip())
         if offer := phrase("offers options").is_all_of(_bare(text)):
             options = ", ".join(messages.QUOTATION.findall(offer["options"]))
             return waiting_call(f"{offer['target']} = Ask({offer['question']}, [{options}])")
@@ -110,10 +112,9 @@ class Classifier:
             chosen = self.classify(f"{text[: one.start()].rstrip()}, and set {kept}", whole=whole)
             if chosen.known and chosen.text.startswith(f"{kept} = "):
                 return replace(chosen, text=f"{chosen.text}: {one['options']}")
-            asks = chosen.talk is not None and chosen.talk.asks and not chosen.after
-            if asks and chosen.text.endswith(f" gave {one['target']}"):
-                said = chosen.text.replace(f"{kept});", f"{kept} to {one['options']});")
-                return replace(chosen, text=f"{said}:Literal[{', '.join(messages.QUOTATION.findall(one['options']))}]")
+            quoted = messages.QUOTATION.findall(one["options"])
+            if asked := chosen.with_choices(kept, f" to {one['options']}", quoted):
+                return asked
         if not whole and (several := self._compound.in_parts(text, _bare(text))):
             return several
         found = self._one(text)
@@ -264,7 +265,7 @@ class Classifier:
             return None
         match found.does:
             case End():
-                return LoweredInstruction(OpCode.YLD, "for exit")
+                return speaking(TalkLine(ends="exit"))
             case Leave():
                 return LoweredInstruction(OpCode.EXE, bare)
             case Jump(line=line, unless=unless):
@@ -368,8 +369,8 @@ class Classifier:
             and phrase("ask always").begins(said)
             and self.speech.target(self.speech.addressee(said), said) == "user"
         ):
-            said = f"Say(user, {said}, for {' and '.join(names)})"
-            return LoweredInstruction(OpCode.QUE, said + self.speech.wait_for("user", " and ".join(names)))
+            waits = (self.speech.wait_for("user", " and ".join(names)),)
+            return speaking(TalkLine(("user",), f"{said}, for {' and '.join(names)}", waits))
         return LoweredInstruction(OpCode.EXE, text if worded or settings_of(text) else bare)
 
     def _contains_call(self, text: str) -> bool:
@@ -380,9 +381,10 @@ class Classifier:
 
     def _calling(self, name: str, text: str) -> LoweredInstruction:
         if name == "EndProgram":
-            return LoweredInstruction(OpCode.YLD, "for exit")
+            return speaking(TalkLine(ends="exit"))
         if name.lower() == "say" and text.startswith(name):
-            return LoweredInstruction(OpCode.QUE, said_to_somebody(text, self.speech.target(None, "")))
+            said = said_to_somebody(text, self.speech.target(None, ""))
+            return LoweredInstruction(OpCode.QUE, said, spoken=talk_of(said))
         return LoweredInstruction(OpCode.QUE, text if name in phrases.RESULTLESS else f"{text}; YLD for call")
 
     def _work(self, text: str, bare: str) -> LoweredInstruction | None:

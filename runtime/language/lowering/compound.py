@@ -21,7 +21,7 @@ from runtime.language.lowering.scope import Reach
 from runtime.language.lowering.sides import cases, is_exact
 from runtime.language.lowering.speech import Speech
 from runtime.language.program import OpCode
-from runtime.language.vocabulary.phrase import phrase, words_of
+from runtime.language.vocabulary.phrase import phrase
 
 _LASTS = frozenset({OpCode.RET, OpCode.JMP})
 _LONGEST_WAIT = 4
@@ -38,8 +38,8 @@ class _Part(Struct, frozen=True):
     @property
     def ends(self) -> bool:
         """Whether nothing can follow it."""
-        exits = self.found.op is OpCode.YLD and self.found.text in ("for exit", "for return")
-        return self.found.op in _LASTS or exits or "; YLD for exit" in self.found.text
+        exits = self.found.ends == "exit" or (self.found.op is OpCode.YLD and self.found.ends != "")
+        return self.found.op in _LASTS or exits
 
 
 class Compound:
@@ -189,11 +189,13 @@ class Compound:
                 return again
         if whole_call and phrase("wait for the call").begins(part):
             waits = f"{call}{'' if ': ' in call else ':'} {part.rstrip('.;')}; YLD for call"
-            return replace(before.found, text=waits)
+            return replace(before.found, text=waits, spoken=None)
         if whole_call and phrase("wait alone").begins(part):
             return free(part, "it does not say for whom, behind a call")
         if found.op is OpCode.YLD and whole_call and not before.found.after:
-            return replace(before.found, text=f"{call}; YLD {found.text}")
+            said, then = before.found.spoken, found.spoken
+            spoken = replace(said, waits=then.waits, ends=then.ends) if said and then else None
+            return replace(before.found, text=f"{call}; YLD {found.text}", spoken=spoken)
         over = before.found.text.startswith(("EndMeeting(", "LeaveMeeting("))
         if over and found.talk is not None and phrase("everybody").inside(part):
             return free(part, "nobody hears it when the meeting is over")
@@ -228,7 +230,7 @@ class Compound:
             return self._speech.spoken(with_words(talk, f"{mark} {part}" if worded else "", asks=True))
         if talk.asks and found.known and phrase("replies").begins(bare):
             return None
-        second = None if found.after or "; YLD for exit" in found.text else found.talk
+        second = None if found.after or found.ends == "exit" else found.talk
         same = second is not None and second.target == talk.target
         same = same and not (phrase("lasts").inside(talk.said) and part.lower().startswith("then "))
         a_call = found.op is OpCode.QUE and found.talk is None
@@ -297,8 +299,6 @@ class Compound:
         bare = phrase("opening").without(tail).rstrip(". ;")
         if found.op is OpCode.RET:
             return self._besides_a_return(text, bare)
-        if found.talk is not None and phrase("invite").begins(phrase("opening").without(head)):
-            return self._sequence(text, [head, tail])
         if ends_program(bare) and messages.has_the_end(head, text[len(head) :]):
             return None
         indirect = messages.is_indirect(head)
@@ -354,8 +354,6 @@ class Compound:
 
     def _besides_a_return(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Return $x and end the program": nothing runs after a return."""
-        if phrases.beginning(text, words_of("computes")):
-            return None
         second = self._classify(bare)
         speaks = second.talk is not None and (phrase("tell").begins(bare) or phrase("ask always").begins(bare))
         if second.op is OpCode.RET and not second.text:
@@ -365,7 +363,7 @@ class Compound:
 
     def _is_another(self, found: LoweredInstruction, second: LoweredInstruction, bare: str) -> bool:
         """Whether the second half of a sentence is an instruction of its own."""
-        if second.op is OpCode.YLD and second.text == "for exit":
+        if second.op is OpCode.YLD and second.ends == "exit":
             return found.talk is None or found.talk.asks
         if second.op is OpCode.RET:
             return found.talk is None or second.text != ""

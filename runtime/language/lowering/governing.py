@@ -8,6 +8,7 @@ from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.model import LoopKind, Prose
 from runtime.language.instructions.operands import condition_of
 from runtime.language.instructions.steps.repeating import branch_of, loop_of
+from runtime.language.instructions.talk import TalkLine
 from runtime.language.instructions.text import governing
 from runtime.language.instructions.values import read_value
 from runtime.language.lowering import messages
@@ -28,7 +29,7 @@ def why_governed(found: LoweredInstruction, text: str) -> str:
     elif found.after:
         return ""
     elif found.talk is not None:
-        governed = _beside_a_message(text, until="done when" in found.text)
+        governed = _beside_a_message(text, until=_waits_until(found.spoken))
     elif (phrase("called in a sentence").begins(text) and f": {text.rstrip('. ;')};" in found.text) or (
         found.op is OpCode.YLD and phrase("a wait for people").begins(text)
     ):
@@ -39,6 +40,10 @@ def why_governed(found: LoweredInstruction, text: str) -> str:
     else:
         return ""
     return f"{governed!r} may say when, how often or on what condition it is done" if governed else ""
+
+
+def _waits_until(spoken: TalkLine | None) -> bool:
+    return spoken is not None and any(wait.done for wait in spoken.waits)
 
 
 def _beside_a_message(text: str, *, until: bool = False, whole: bool = False) -> str:

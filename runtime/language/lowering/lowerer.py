@@ -1,4 +1,4 @@
-"""The port of a lowerer, which turns an agent of the syntax tree into PBAsm."""
+"""The port of a lowerer, which turns an agent of the syntax tree into a compiled one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from runtime.language.diagnostics import Diagnostic, Span
+from runtime.language.program import AgentSpec
 from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 from runtime.language.vocabulary.phrase import probably_meant
 
@@ -49,18 +50,18 @@ class LoweringReport(Struct, frozen=True):
 
 
 class LoweredAgent(Struct, frozen=True):
-    """The PBAsm of one agent."""
+    """One agent as it is compiled."""
 
-    pbasm: str
+    spec: AgentSpec
     report: LoweringReport = LoweringReport()
 
 
 class AgentLowerer(Protocol):
-    """Raises CompileError when it cannot lower an agent."""
+    """Raises ProgramRejected for what an agent's author wrote."""
 
     @property
     def fingerprint(self) -> str:
         """The inputs of its output besides the source: its name and version, prompt and model."""
 
     async def lower(self, source: ParsedAgent, program: ParsedProgram) -> LoweredAgent:
-        """The PBAsm of `source`, one of the agents of `program`."""
+        """The compiled form of `source`, one of the agents of `program`."""

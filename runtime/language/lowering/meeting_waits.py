@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from runtime.language.instructions.decode import decode
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import (
     Ask,
@@ -27,6 +26,7 @@ from runtime.language.instructions.model import (
 )
 from runtime.language.instructions.steps.course import begins_to_wait
 from runtime.language.instructions.uses import calls
+from runtime.language.lowering.instruction import meaning_of
 from runtime.language.program import PlaybookSpec, PythonFence, Step
 from runtime.language.syntax.signature import parse_python
 from runtime.language.vocabulary.phrase import phrase
@@ -86,7 +86,7 @@ class MeetingWaits:
 
     def _step(self, step: Step) -> Step:
         step = replace(step, children=tuple(map(self._step, step.children)))
-        head = decode(step).head
+        head = meaning_of(step).head
         lasts = isinstance(head, Loop) and head.kind in (LoopKind.WHILE, LoopKind.UNTIL) and not head.waits
         if not lasts or not phrase("while active").inside(step.text) or self._each_round_waits(step):
             return step
@@ -114,7 +114,7 @@ class _Course:
         """The paths behind a list of steps; `inner` where it is in an inner loop."""
         at = 0
         while at < len(steps) and waited is not None:
-            instruction = decode(steps[at])
+            instruction = meaning_of(steps[at])
             if isinstance(instruction.head, Condition):
                 sides = 1 + sum(1 for _ in _other_sides(steps[at + 1 :]))
                 waited = self._branches(steps[at : at + sides], waited, inner=inner)
@@ -130,7 +130,7 @@ class _Course:
 
     def _branches(self, sides: Sequence[Step], waited: bool, *, inner: bool) -> bool | None:
         behind = [self.through(side.children, waited, inner=inner) for side in sides]
-        last = decode(sides[-1]).head
+        last = meaning_of(sides[-1]).head
         if not (isinstance(last, Condition) and last.side is BranchSide.ELSE):
             behind.append(waited)
         return _least(behind)
@@ -182,7 +182,7 @@ def _least(paths: Sequence[bool | None]) -> bool | None:
 def _other_sides(steps: Sequence[Step]) -> Sequence[Step]:
     found = []
     for step in steps:
-        head = decode(step).head
+        head = meaning_of(step).head
         if not (isinstance(head, Condition) and head.side is not BranchSide.IF):
             break
         found.append(step)

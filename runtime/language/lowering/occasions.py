@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from runtime.language.event_triggers import speaks_of_people, trigger_kind
 from runtime.language.instructions.conditions.reading import read_answer, read_condition
-from runtime.language.instructions.decode import decode, work_of
+from runtime.language.instructions.decode import work_of
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Call, Free, Leave, Loop, LoopKind, Say, Wait
 from runtime.language.instructions.steps.course import course_of
@@ -16,7 +16,7 @@ from runtime.language.instructions.steps.repeating import branch_of, loop_of
 from runtime.language.instructions.steps.setting import settings_of
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import joints
-from runtime.language.lowering.instruction import LoweredInstruction, free
+from runtime.language.lowering.instruction import LoweredInstruction, free, meaning_of
 from runtime.language.program import OpCode, Step, Trigger, TriggerKind
 from runtime.language.syntax.nodes import ListItem
 from runtime.language.vocabulary.phrase import phrase
@@ -47,7 +47,7 @@ class Occasions:
         self._left, left = False, self._left
         if left:
             return
-        parts = [part for inner in step.walk() for part in decode(inner).parts]
+        parts = [part for inner in step.walk() for part in meaning_of(inner).parts]
         self._told = all(isinstance(part, Say) for part in parts)
         if any(isinstance(part, Ask | Wait | Call | Free) for part in parts):
             self._heard = self._called = True
@@ -55,7 +55,7 @@ class Occasions:
     def why_later(self, condition: str, above: Step | None, *, in_a_loop: bool) -> str:
         """Why a condition, perhaps below a step that waits (`above`), may be about what people say later; "" if not."""
         test = phrase("branch at start").begins(condition)
-        asked = above is not None and any(isinstance(part, Ask | Wait) for part in decode(above).parts)
+        asked = above is not None and any(isinstance(part, Ask | Wait) for part in meaning_of(above).parts)
         if test and self._told and not asked and phrase("reacts").begins(test.rest):
             return "nothing before it waits for their answer"
         return "" if in_a_loop or not self._is_for_later(condition) else LATER

@@ -8,13 +8,12 @@ from itertools import islice
 
 from runtime.language.instructions.conditions.reading import plain_marks, read_condition
 from runtime.language.instructions.conditions.tokens import leading_tokens
-from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import Ask, Call, Free, Instruction, Set
 from runtime.language.instructions.uses import sets, sets_lists, sets_numbers
 from runtime.language.instructions.values import read_value
 from runtime.language.lowering import messages, phrases
 from runtime.language.lowering.clauses import open_text, unquoted
-from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
+from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free, meaning_of
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import OpCode, Step
 from runtime.language.value_types import variable_name
@@ -311,7 +310,7 @@ def _with_signs(said: str, given: Collection[str]) -> str:
 
 def _result(before: Step, reach: Reach) -> str | None:
     """The variable that a call has just set, if its value tells whether something was found."""
-    made = decode(before).head
+    made = meaning_of(before).head
     if before.children or not isinstance(made, Call) or made.result is None or made.result.path:
         return None
     agent, _, name = made.name.rpartition(".")

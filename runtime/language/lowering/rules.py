@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -11,7 +10,6 @@ from msgspec.structs import replace
 from runtime.language.diagnostics import DiagnosticList
 from runtime.language.event_triggers import trigger_kind
 from runtime.language.instructions.conditions.reading import read_condition
-from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import BranchSide, Condition, Leave, Loop, StepGroup
 from runtime.language.instructions.steps.course import course_of, starts_over
 from runtime.language.instructions.steps.repeating import loop_of
@@ -24,22 +22,20 @@ from runtime.language.lowering.checks.source_check import lost_names
 from runtime.language.lowering.classifier import Classifier
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.inference import FirstUses, result_type
-from runtime.language.lowering.instruction import LoweredInstruction, free
+from runtime.language.lowering.instruction import LoweredInstruction, LoweredStep, free, meaning_of
 from runtime.language.lowering.lowerer import NO_STEP, LoweredAgent, LoweringReport, UnclassifiedStep
 from runtime.language.lowering.meeting_waits import MeetingWaits
 from runtime.language.lowering.occasions import LoopPeople, Occasions, reaction
 from runtime.language.lowering.questions import about_values, about_what_was_found
 from runtime.language.lowering.scope import Reach, attendees, is_meeting
 from runtime.language.lowering.sides import beyond_the_test, is_exact, nothing_below, why_no_side, work_first
-from runtime.language.pbasm.notation import coded_trigger, given_steps, number_notes, write_agent
+from runtime.language.pbasm.notation import coded_trigger, given_steps, number_notes
 from runtime.language.program import AgentSpec, OpCode, PlaybookSpec, Step, Trigger, TriggerKind
 from runtime.language.syntax.listing import MAX_DEPTH
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.vocabulary.phrase import phrase
 
 _VERSION = 49
-_DONE = "; done when "
-_ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _DEEPEST = MAX_DEPTH - 2
 """How deep a step may be that becomes several, one of them perhaps with a jump below it."""
 _CONTROL = frozenset({OpCode.CND, OpCode.YLD, OpCode.JMP, OpCode.RET, OpCode.CHK})
@@ -54,7 +50,13 @@ class RulesLowerer:
         return f"rules-{_VERSION}"
 
     async def lower(self, source: ParsedAgent, program: ParsedProgram) -> LoweredAgent:
-        """The PBAsm of `source`, one of the agents of `program`."""
+        """The compiled form of `source`, one of the agents of `program`."""
+        spec, report = self.understood(source, program)
+        playbooks = (replace(one, steps=tuple(map(_written_out, one.steps))) for one in spec.playbooks)
+        return LoweredAgent(replace(spec, playbooks=tuple(playbooks)), report)
+
+    def understood(self, source: ParsedAgent, program: ParsedProgram) -> tuple[AgentSpec, LoweringReport]:
+        """The same with the parts of which its steps were made."""
         notes: list[UnclassifiedStep] = []
         problems = DiagnosticList()
         reach = Reach(source, program)
@@ -78,7 +80,12 @@ class RulesLowerer:
         spec = AgentSpec(
             source.name, source.kind, source.span, source.description, source.metadata, playbooks, source.fences
         )
-        return LoweredAgent(write_agent(spec), LoweringReport(tuple(notes)))
+        return spec, LoweringReport(tuple(notes))
+
+
+def _written_out(step: Step) -> Step:
+    """A step as text, without the parts of which it was made."""
+    return Step(step.line, step.op, step.text.strip(), step.span, tuple(map(_written_out, step.children)))
 
 
 def _playbook(
@@ -145,7 +152,7 @@ def _classifier(
     return Classifier(reach, within=playbook.name, meetings=others, meeting=meeting, attendees=present)
 
 
-_Place = tuple[Step | None, Step | None]
+_Step = LoweredStep | None
 
 
 class _StepLowering:
@@ -158,7 +165,7 @@ class _StepLowering:
         self._classifier = classifier
         self._notes = notes
         self._loop_people = LoopPeople()
-        self._behind: _Place | None = None
+        self._behind: tuple[_Step, _Step] | None = None
         """What stands before a heading without words, below which a sentence with both sides of a condition is."""
         self._occasions = Occasions(_triggers(playbook.triggers))
         self._answers: dict[str, str] = {}
@@ -172,14 +179,14 @@ class _StepLowering:
         if any(classifier.speech.begun_by_the_user(trigger.text) for trigger in playbook.triggers):
             classifier.speech.heard("user")
 
-    def lower_all(self, items: Sequence[ListItem], parent: str, above: Step | None = None) -> tuple[Step, ...]:
+    def lower_all(self, items: Sequence[ListItem], parent: str, above: _Step = None) -> tuple[LoweredStep, ...]:
         """The steps of a list. A wait alone is merged with its question, which may be the step `above` the list."""
-        steps: list[Step] = []
+        steps: list[LoweredStep] = []
         behind, self._behind = self._behind, None
         for number, item in enumerate(items, 1):
             before = steps[-1] if steps else None
-            asked = _ASKED.search(one.text if (one := before or above) else "")
-            self._classifier.asked_before = asked and (asked[2] or "")
+            asked = one.asked if (one := before or above) else None
+            self._classifier.asked_before = asked.done if asked else None
             following = next(iter((*item.children, *items[number:])), None)
             self._classifier.speech.answered_next = reaction(following.text) if following else ""
             line = _line(parent, number)
@@ -187,22 +194,20 @@ class _StepLowering:
             item = dataclasses.replace(item, text=about_values(found, self._questions))
             around = (before, above) if steps or behind is None else behind
             step = self._other_side(item, steps, line) or self._lower(item, line, *around)
-            waits, _, own = step.text.partition(_DONE)
-            if before and asked and step.op is OpCode.YLD and waits == asked[1] and not before.children:
-                steps[-1] = replace(before, text=before.text[: asked.start()])
-                done = " and ".join(filter(None, (_awaited(asked[2]).removeprefix(_DONE), own)))
-                step = replace(step, text=f"{waits}{_DONE}{done}" if done else waits)
-            self._questions.given |= sets(decode(step))
+            if before and asked and not before.children and (waits := step.waits_for(asked)):
+                steps[-1] = before.without_its_wait()
+                step = waits
+            self._questions.given |= sets(meaning_of(step))
             self._occasions.note(step)
             steps.append(step)
         return tuple(steps)
 
-    def _other_side(self, item: ListItem, steps: Sequence[Step], line: str) -> Step | None:
+    def _other_side(self, item: ListItem, steps: Sequence[LoweredStep], line: str) -> _Step:
         """An "otherwise" after a condition that stays free: nothing exact says when it is meant, so it is free, too."""
         why = why_no_side(phrases.plain(item.text), steps)
         return self._written(*_whole(item, why), line) if why else None
 
-    def _lower(self, item: ListItem, line: str, before: Step | None, above: Step | None) -> Step:
+    def _lower(self, item: ListItem, line: str, before: _Step, above: _Step) -> LoweredStep:
         found, item = self._understood(item)
         target = found.text.partition(" ")[0] if found.op is OpCode.JMP else ""
         if target and target not in self._lines:
@@ -241,7 +246,7 @@ class _StepLowering:
         return step
 
     def _in_full(
-        self, found: LoweredInstruction, item: ListItem, line: str, before: Step | None, above: Step | None
+        self, found: LoweredInstruction, item: ListItem, line: str, before: _Step, above: _Step
     ) -> tuple[LoweredInstruction, ListItem]:
         """A step that depends on *so* or *not*, with what that answers in its place; a free one that is too deep."""
         if line.count(".") >= _DEEPEST and (found.after or found.body is not None):
@@ -285,7 +290,7 @@ class _StepLowering:
             return free(item.text, "whether the steps below it are done again is part of the sentence", whole=True)
         return found
 
-    def _written(self, found: LoweredInstruction, item: ListItem, line: str) -> Step:
+    def _written(self, found: LoweredInstruction, item: ListItem, line: str) -> LoweredStep:
         """The step of an instruction, with its steps below."""
         if not found.known:
             self._notes.append(UnclassifiedStep(self._playbook, line, item.text, item.span, item.shown, found.reason))
@@ -294,10 +299,9 @@ class _StepLowering:
             if name != "meeting":
                 self._classifier.speech.heard(name)
         found = work_first(found)
-        step = Step(line, found.op, found.text, item.span)
-        done = decode(step)
-        self._questions.note(found, done)
-        self._classifier.background.note(done)
+        step = LoweredStep(line, found.op, found.text, item.span, spoken=found.spoken)
+        self._questions.note(found, found.does)
+        self._classifier.background.note(found.does)
         self._classifier.loops += found.loop
         condition = line if found.op is OpCode.CND else None
         with self._classifier.background.inside(condition), self._loop_people.inside(found, item):
@@ -305,13 +309,13 @@ class _StepLowering:
             children = self.lower_all(_below(item, found), line, step)
             self._questions.about = about
         self._classifier.loops -= found.loop
-        asked = _ASKED.search(found.text) if found.talk else None
+        asked = step.asked if found.talk else None
         first = children[0] if children else None
-        if asked and first and first.op is OpCode.YLD and first.text == asked[1] and not first.children:
-            step = replace(step, text=step.text[: asked.start()])
-            children = (replace(first, text=f"{asked[1]}{_awaited(asked[2])}"), *children[1:])
+        if asked and first and not first.children and (waits := first.waits_for(asked)):
+            step = step.without_its_wait()
+            children = (waits, *children[1:])
         if found.loop and children and not _leaves(children[-1]):
-            children += (Step(_line(line, len(children) + 1), OpCode.JMP, line, item.span),)
+            children += (LoweredStep(_line(line, len(children) + 1), OpCode.JMP, line, item.span),)
         return replace(step, children=children)
 
     def _takes_details(self, found: LoweredInstruction, item: ListItem) -> bool:
@@ -320,7 +324,7 @@ class _StepLowering:
         acts = any(is_exact(one) or phrases.whole_call(one) for one in texts)
         if phrase("keep asking").begins(item.text) or (acts and not phrase("for people below").inside(item.text)):
             return False
-        if found.op is OpCode.TNK or (found.op is OpCode.QUE and found.text.startswith("Say(")):
+        if found.op is OpCode.TNK or (found.spoken and found.spoken.targets):
             return not any(self._classifier.classify(one).op in _CONTROL for one in texts)
         return found.op is OpCode.EXE and not any(self._classifier.classify(one).known for one in texts)
 
@@ -353,7 +357,7 @@ def _below(item: ListItem, found: LoweredInstruction) -> tuple[ListItem, ...]:
 def _may_end_the_loop(found: LoweredInstruction, said: str) -> bool:
     """Whether "stop" alone, or behind a message, is all that says what ends."""
     ends = phrase("end of something").inside(said)
-    if ends is None or not found.text.endswith("for exit"):
+    if ends is None or found.ends != "exit":
         return False
     return found.op is not OpCode.YLD or not phrase("opening").without(said[: ends.start()])
 
@@ -362,7 +366,7 @@ def _lost(said: str, step: Step) -> list[str]:
     rows = [f"{inner.op} {inner.text}" for inner in step.walk()]
     operands = [text for inner in step.walk() for text in _meant(inner)]
     answer, made = phrase("answer kept").inside(said), phrase("kept at the end").inside(said)
-    if answer and f"gave ${answer['name']}" in step.text:
+    if answer and answer["name"] in sets(meaning_of(step)):
         said = f"{said[: answer.start()]} ${answer['name']}"
     elif made and step.text.startswith(f"{made['target']} = "):
         said = f"{said[: made.start()]} {made['target']}"
@@ -371,7 +375,7 @@ def _lost(said: str, step: Step) -> list[str]:
 
 def _meant(step: Step) -> Iterable[str]:
     """The texts in a step that keep an author's words; all of a heading, and of one whose words a grammar has read."""
-    found = decode(step)
+    found = meaning_of(step)
     whole = (
         isinstance(found.head, Leave | Loop)
         or found.head == StepGroup("")
@@ -379,11 +383,6 @@ def _meant(step: Step) -> Iterable[str]:
         or (step.op is OpCode.EXE and settings_of(step.text))
     )
     return (step.text,) if whole else operand_texts(found)
-
-
-def _awaited(done: str | None) -> str:
-    """The condition of a separate wait; empty if any answer will do."""
-    return "" if done is None or done == "; done when the user answered" else done
 
 
 def _leaves(step: Step) -> bool:

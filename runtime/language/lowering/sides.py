@@ -9,7 +9,6 @@ from itertools import pairwise, takewhile
 from msgspec import Struct
 from msgspec.structs import replace
 
-from runtime.language.diagnostics import Span
 from runtime.language.instructions.conditions.grammar import condition_grammar
 from runtime.language.instructions.conditions.reading import (
     is_one_condition,
@@ -19,7 +18,7 @@ from runtime.language.instructions.conditions.reading import (
     says_no,
 )
 from runtime.language.instructions.conditions.tokens import leading_tokens
-from runtime.language.instructions.decode import decode, work_of
+from runtime.language.instructions.decode import work_of
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import (
@@ -27,7 +26,6 @@ from runtime.language.instructions.model import (
     Condition,
     End,
     Free,
-    Instruction,
     Jump,
     Leave,
     LoopKind,
@@ -43,7 +41,7 @@ from runtime.language.instructions.uses import sets
 from runtime.language.lowering import messages, phrases
 from runtime.language.lowering.answers import may_be_answered
 from runtime.language.lowering.clauses import open_text, unquoted
-from runtime.language.lowering.instruction import LoweredInstruction, free
+from runtime.language.lowering.instruction import LoweredInstruction, free, meaning_of
 from runtime.language.program import OpCode, Step
 from runtime.language.vocabulary.phrase import phrase
 
@@ -84,7 +82,7 @@ def why_no_side(said: str, steps: Sequence[Step]) -> str:
     if not steps or not phrase("else").begins(said):
         return ""
     before = steps[-1]
-    heads = ((step, decode(step).head) for step in reversed(steps))
+    heads = ((step, meaning_of(step).head) for step in reversed(steps))
     run = takewhile(lambda one: isinstance(one[1], Condition) and one[1].side is not BranchSide.ELSE, heads)
     ifs = [step for step, head in run if isinstance(head, Condition) and head.side is BranchSide.IF]
     ifs[1:] = [step for step in ifs[1:] if not _leads_away(step)]
@@ -105,7 +103,7 @@ def _leads_away(step: Step) -> bool:
     last = step.children[-1] if step.children else None
     if last is None or last.op is OpCode.CND:
         return False
-    away = any(isinstance(one, End | Return | Jump | Leave) for one in decode(last).parts)
+    away = any(isinstance(one, End | Return | Jump | Leave) for one in meaning_of(last).parts)
     return away or ends_program(last.text.rpartition(" and ")[2]) or _leads_away(last)
 
 
@@ -150,12 +148,12 @@ def _narrows(
     read = read_condition(test.test)
     if (
         read is not None
-        and read.names & sets(_done(body))
+        and read.names & sets(body.does)
         and read.names.isdisjoint(phrases.VARIABLE.findall(first.text))
     ):
         return True  # it is about what the action gives
     reacts = body.talk is not None and body.talk.asks and phrase("reacts").begins(test.test) is not None
-    return reacts or (answer == "yes" and may_be_answered(_done(body).parts[-1]))
+    return reacts or (answer == "yes" and may_be_answered(body.does.parts[-1]))
 
 
 class _Cases(Struct, frozen=True):
@@ -210,7 +208,7 @@ class _Cases(Struct, frozen=True):
             plain = all(_is_plain(body) or (before and not (body.talk and body.talk.asks)) for body in bodies)
             sure = opposite and len(tests) == 1 and plain and not test.denied and not (before and first.denied)
             return f"Otherwise, {found.body}" if sure else ""
-        changed = {variable for body in bodies for variable in sets(_done(body))}
+        changed = {variable for body in bodies for variable in sets(body.does)}
         alone = given.isdisjoint(changed) and all(_exclude(one, test) for one in tests)
         return f"Otherwise {part[:1].lower()}{part[1:]}" if alone else ""
 
@@ -271,13 +269,9 @@ def _is_closed(found: LoweredInstruction) -> bool:
 
 def _is_plain(body: LoweredInstruction) -> bool:
     """Whether an action leaves nothing behind that "it" or "not" could mean."""
-    done = _done(body).parts
+    done = body.does.parts
     fixed = all(not isinstance(one, Set) or (one.operator == "" and not _reads(one)) for one in done)
     return not body.after and fixed and not any(map(may_be_answered, done))
-
-
-def _done(body: LoweredInstruction) -> Instruction:
-    return decode(Step("", body.op, body.text, Span("", 0)))
 
 
 def _reads(part: Set) -> bool:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 
-from runtime.language.instructions.model import Template, Wait
+from msgspec.structs import replace
+
+from runtime.language.instructions.model import Template, VariableTarget, Wait
 from runtime.language.instructions.operands import said_words
 from runtime.language.instructions.steps.course import course_of
 from runtime.language.instructions.steps.hearing import NamedListeners, listeners
+from runtime.language.instructions.talk import AnswerWait, TalkLine
 from runtime.language.lowering import messages, phrases
 from runtime.language.lowering.clauses import joints, open_text, unquoted
-from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
+from runtime.language.lowering.instruction import ANY_ANSWER, LoweredInstruction, LoweredTalk, free, source_of, speaking
 from runtime.language.lowering.questions import AskedVariables
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import OpCode
@@ -48,7 +51,8 @@ class Speech:
             return None
         whom = course.said or "user"
         if bare.lower().startswith("yield") and whom.lower() in _YIELDED:
-            return LoweredInstruction(OpCode.YLD, f"for {whom.lower()}")
+            ends = whom.lower()
+            return LoweredInstruction(OpCode.YLD, "for call") if ends == "call" else speaking(TalkLine(ends=ends))
         if phrase("wait with a limit").inside(bare):
             return free(text, messages.NO_LIMIT)
         if phrase("code").inside(whom):
@@ -62,21 +66,20 @@ class Speech:
             return free(text, f"it may be for the user, or for {agents[0]}")
         if others or agents:
             waits = sorted(["user" if person else agents[0], *others], key=lambda one: one == "user")
-            names = [f"for {'' if one == 'user' else 'agent '}{one}" for one in waits]
-            return LoweredInstruction(OpCode.YLD, "; YLD ".join(names))
+            return _waiting(*waits)
         if self._meeting and _OUTSIDE.isdisjoint(words_of_text(whom).words):
-            return LoweredInstruction(OpCode.YLD, "for meeting")
+            return _waiting("meeting")
         return self._waiting_for_people(text, whom)
 
     def _waiting_for_people(self, text: str, whom: str) -> LoweredInstruction:
         if said := phrase("waits for words").begins(whom):
             who = said["who"].lower().removeprefix("the ")
             if who in ("they", "he", "she") or phrase("people").is_all_of(who) or self._reach.is_the_user(who):
-                return LoweredInstruction(OpCode.YLD, f"for user; done when {whom}")
+                return speaking(TalkLine(waits=(AnswerWait("user", until=whom),)))
         if self.absent and phrase("one person").begins(whom):
             return free(text, f"it may be for {self.absent!r}")
         if phrase("people").inside(whom) or phrase("brings an answer").inside(whom):
-            return LoweredInstruction(OpCode.YLD, "for user")
+            return _waiting("user")
         return free(text, _NO_WAIT)
 
     def talking(self, text: str, bare: str) -> LoweredInstruction | None:
@@ -171,31 +174,25 @@ class Speech:
 
     def spoken(self, talk: LoweredTalk) -> LoweredInstruction:
         """The instruction for words to somebody."""
-        target, others = talk.target, talk.others
         said, anew = self.questions.in_full(talk)
-        instruction = "; ".join([f"Say({target}, {said})", *(f"Say({other}, the same)" for other in others)])
+        line = TalkLine((talk.target, *talk.others), said)
         over = phrase("and end").inside(said)
-        before = said[: over.start()] if over else ""
-        if over and not messages.has_the_end(before, over.whole):
-            before = before.rstrip(" ,")
-            if phrase("says only quoted").begins(before):
-                instruction = f"Say({target}, {before})"
-            return LoweredInstruction(OpCode.QUE, f"{instruction}; YLD for exit", talk=talk)
+        if over and not messages.has_the_end(said[: over.start()], over.whole):
+            return speaking(_ending(line, over.start(), "exit"), talk)
         if returns := phrase("and return").inside(unquoted(said)):
-            before = said[: returns.start()].rstrip(" ,")
-            if phrase("says only quoted").begins(before) and said[returns.end() :].strip(" .") == "":
-                instruction = f"Say({target}, {before})"
-            return LoweredInstruction(OpCode.QUE, f"{instruction}; YLD for return", talk=talk)
+            last = said[returns.end() :].strip(" .") == ""
+            return speaking(_ending(line, returns.start() if last else 0, "return"), talk)
         if not talk.asks:
-            return LoweredInstruction(OpCode.QUE, instruction, talk=talk)
+            return speaking(line, talk)
         kept = phrase("answer kept").inside(said) or phrase("waits behind").inside(said)
         before = said[: kept.start()].rstrip() if kept else ""
-        exact = before != "" and isinstance(said_words(before, (target, *others)), Template)
-        instruction = instruction.replace(said, before, 1) if exact else instruction
-        waits = sorted([target, *others], key=lambda one: one == "user")
-        waiting = "".join(self.wait_for(one, said, several=len(others) > 0, anew=anew, exact=exact) for one in waits)
-        all_answer = "; done when all have answered" if others and "done when" not in waiting else ""
-        return LoweredInstruction(OpCode.QUE, instruction + waiting + all_answer, talk=talk)
+        exact = before != "" and isinstance(said_words(before, line.targets), Template)
+        several = len(talk.others) > 0
+        whom = sorted(line.targets, key=lambda one: one == "user")
+        waits = [self.wait_for(one, said, several=several, anew=anew, exact=exact) for one in whom]
+        if several and not any(one.done for one in waits):
+            waits[-1] = replace(waits[-1], until="all have answered")
+        return speaking(replace(line, said=before if exact else said, waits=tuple(waits)), talk)
 
     def heard(self, target: str) -> None:
         """Note an addressee, who is meant when a later step names nobody."""
@@ -349,43 +346,51 @@ class Speech:
 
     def wait_for(
         self, target: str, said: str, *, several: bool = False, anew: Sequence[str] = (), exact: bool = False
-    ) -> str:
+    ) -> AnswerWait:
         """The wait for an answer, by one of `several` agents or by the only one. What it asks for `anew` it does not
         name itself. Behind `exact` words the types of its variables are named here alone."""
-        until = phrase("until").inside(said)
-        types = {one[1]: one[0].removeprefix(f"${one[1]}") for one in phrases.VARIABLE.finditer(said)} if exact else {}
-        if target != "user":
-            asked_for = {match["name"] for match in phrase("asked for").all_inside(said)}
-            states = {
-                name
-                for match in phrase("talked about").all_inside(said)
-                if phrase("state of a variable").inside(match.whole)
-                for name in phrases.VARIABLE.findall(match.whole)
-            }
-            kept = None if several else phrase("answer kept").inside(said)
-            named = [] if several else phrases.VARIABLE.findall(kept.whole if kept else said)
-            known = set() if kept else states | (self.questions.given - asked_for)
-            new = [name for name in dict.fromkeys(named) if name not in known]
-            new = [f"${name}{types.get(name, '')}" for name in new]
-            who, waited = ("the meeting", "meeting") if target == "meeting" else (target, f"agent {target}")
-            when = [f"{who} gave {' and '.join(new)}"] if new else []
-            when += [until["what"]] if until else []
-            return f"; YLD for {waited}" + (f"; done when {' and '.join(when)}" if when else "")
+        until = until_of["what"] if (until_of := phrase("until").inside(said)) else ""
+        kept = phrase("answer kept").inside(said)
+        if target == "user":
+            names = anew or self._wanted_of_the_user(said, kept)
+            until = f"it is {until}" if until and names and " " not in until else until
+        else:
+            names = () if several else self._wanted_of_others(said, kept)
+        kinds = {one[1]: one[0].removeprefix(f"${one[1]}:") for one in phrases.VARIABLE.finditer(said) if ":" in one[0]}
+        wants = tuple(VariableTarget(name, kinds.get(name, "") if exact else "") for name in names)
+        return AnswerWait(source_of(target), wants, until or (ANY_ANSWER if target == "user" and not wants else ""))
+
+    def _wanted_of_others(self, said: str, kept: PhraseMatch | None) -> Sequence[str]:
+        """What agents, or a meeting, are asked for: what has no value yet, or is named by a question alone."""
+        asked_for = {match["name"] for match in phrase("asked for").all_inside(said)}
+        states = {
+            name
+            for match in phrase("talked about").all_inside(said)
+            if phrase("state of a variable").inside(match.whole)
+            for name in phrases.VARIABLE.findall(match.whole)
+        }
+        known = set() if kept else states | (self.questions.given - asked_for)
+        named = dict.fromkeys(phrases.VARIABLE.findall(kept.whole if kept else said))
+        return [name for name in named if name not in known]
+
+    def _wanted_of_the_user(self, said: str, kept: PhraseMatch | None) -> Sequence[str]:
         tells = any(one.begins(said) for one in (phrase("tell"), phrase("ask if object")))
         tells = tells or phrases.beginning(said, words_of("hands over")) != ""
         asked = phrase("asks inside").inside(unquoted(said)) if tells else None
-        kept = phrase("answer kept").inside(said)
-        wanted = anew or self.questions.wanted(said[asked.start() :] if asked else said)
-        if kept and not anew:
-            asks_more = (one for one in phrases.VARIABLE.finditer(said) if said[one.end() : kept.start()].strip())
-            typed = {one[1] for one in asks_more if ":" in one[0]}
-            also = (one for one in wanted if one in typed)
-            wanted = list(dict.fromkeys([*also, *phrases.VARIABLE.findall(kept.whole)]))
-        names = " and ".join(f"${name}{types.get(name, '')}" for name in wanted)
-        gave = f"the user gave {names}" if wanted else "the user answered"
-        if until:
-            what = until["what"] if " " in until["what"] or not wanted else f"it is {until['what']}"
-            done = f"{gave} and {what}" if wanted else what
-        else:
-            done = gave
-        return f"; YLD for user; done when {done}"
+        wanted = self.questions.wanted(said[asked.start() :] if asked else said)
+        if not kept:
+            return wanted
+        asks_more = (one for one in phrases.VARIABLE.finditer(said) if said[one.end() : kept.start()].strip())
+        typed = {one[1] for one in asks_more if ":" in one[0]}
+        also = (one for one in wanted if one in typed)
+        return list(dict.fromkeys([*also, *phrases.VARIABLE.findall(kept.whole)]))
+
+
+def _waiting(*targets: str) -> LoweredInstruction:
+    return speaking(TalkLine(waits=tuple(AnswerWait(source_of(one)) for one in targets)))
+
+
+def _ending(line: TalkLine, at: int, ends: str) -> TalkLine:
+    """A message that ends something, without the words `at` which it says so, where the message is in quotes alone."""
+    before = line.said[:at].rstrip(" ,")
+    return replace(line, said=before if phrase("says only quoted").begins(before) else line.said, ends=ends)

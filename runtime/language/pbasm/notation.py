@@ -263,8 +263,7 @@ def given_steps(items: Sequence[ListItem], problems: DiagnosticList) -> tuple[St
 
 
 def read_steps(items: Sequence[ListItem], problems: DiagnosticList) -> tuple[Step, ...]:
-    """The tree of steps. Errors are noted: a bad code, a duplicate number or one without its parent, a jump to nowhere.
-    `YLD call`, from older compilers, is read as `YLD for call`."""
+    """The tree of steps. Errors are noted: a bad code, a number twice or without its parent, a jump to nowhere."""
     roots: list[_Node] = []
     chain: list[_Node] = []
     seen: dict[str, ListItem] = {}
@@ -301,7 +300,12 @@ def _node(item: ListItem, problems: DiagnosticList) -> _Node | None:
         hint = f"Did you mean {near[0]}? {_HINT}" if near else _HINT
         _note(problems, item, f"there is no operation {code}", hint, code)
         return None
-    return _Node(line, OpCode(code), _SHORT_YIELD.sub("YLD for ", f"{code} {text}")[len(code) :].strip(), item)
+    return _Node(line, OpCode(code), waiting_in_full(code, text), item)
+
+
+def waiting_in_full(code: str, text: str) -> str:
+    """The text of a step, with `YLD for call` for the `YLD call` of older compilers."""
+    return _SHORT_YIELD.sub("YLD for ", f"{code} {text}")[len(code) :].strip()
 
 
 def _check_jumps(steps: Sequence[Step], items: Mapping[str, ListItem], problems: DiagnosticList) -> None:

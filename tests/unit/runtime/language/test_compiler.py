@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.core.errors import CompileError, LLMUnavailable, ParleyError
+from runtime.core.errors import LLMUnavailable, ParleyError
 from runtime.language import compiler
 from runtime.language.compiler import CompileProgress, CompileResult, compile_program, to_json
 from runtime.language.diagnostics import ProgramRejected, Span
@@ -24,19 +24,17 @@ GREETER = (
 
 @dataclass
 class CountingLowerer:
-    """The rules, counting; it can pretend to be another version, to write something else, or to fail."""
+    """The rules, counting; it can pretend to be another version, or to fail."""
 
     fingerprint: str = "one"
     agents: list[str] = field(default_factory=list)
-    text: str | None = None
     error: ParleyError | None = None
 
     async def lower(self, source: ParsedAgent, program: ParsedProgram) -> LoweredAgent:
         self.agents.append(source.name)
         if self.error is not None:
             raise self.error
-        lowered = await RulesLowerer().lower(source, program)
-        return lowered if self.text is None else LoweredAgent(self.text)
+        return await RulesLowerer().lower(source, program)
 
 
 def file(folder: Path, name: str, text: str) -> Path:
@@ -84,6 +82,13 @@ async def test_places_are_those_of_the_source(tmp_path: Path) -> None:
         "02": (OpCode.YLD, 7, 3),
     }
     assert main.triggers[0].span == Span(str(path), 9, 3)
+
+
+async def test_places_are_those_of_the_source_where_a_sentence_has_several_clauses(tmp_path: Path) -> None:
+    steps = "- Look up the order; if it is late:\n  - Apologize to the user\n"
+    main = (await compiled(file(tmp_path, "a.pb", f"# A\n\n## Main\n{steps}"))).program.agents[0].playbooks[0]
+    places = {step.text: step.span.line for step in main.walk_steps()}
+    assert places == {"": 4, "Look up the order": 4, "if it is late": 4, "Say(user, Apologize to the user)": 5}
 
 
 async def test_places_are_those_of_the_source_where_a_jump_ends_a_list(tmp_path: Path) -> None:
@@ -175,40 +180,6 @@ async def test_cache_that_cannot_be_written_does_not_matter(tmp_path: Path) -> N
     path, cache = file(tmp_path, "a.pb", GREETER), file(tmp_path, "cache", "a file")
     result = await compile_program([path], lowerer=CountingLowerer(), cache_dir=cache)
     assert result.program.agents[0].name == "Greeter"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "difference"),
-    [
-        ("# Greeter", "# Other", "expected the one agent Greeter, found Other"),
-        ("## Main()", "## Start()", "the playbook Main is missing"),
-        ("## Main()", "## Main($x)", "the signature must be Main(), not Main($x)"),
-        ("- T1:BGN When program starts\n", "", "Main has 1 triggers in the source, 0 in the compiled text"),
-        ("- 02:YLD for exit\n", "", "Main has 2 top-level steps in the source, 1 in the compiled text"),
-        ("- 02:YLD for exit\n", "- 02:FOO\n", "there is no operation FOO"),
-        ("# Greeter\n", "# Greeter\n```python\nx = 1\n```\n", "python fences must be copied byte for byte"),
-    ],
-)
-async def test_compilation_that_differs_from_its_source_is_refused(
-    tmp_path: Path, old: str, new: str, difference: str
-) -> None:
-    path = file(tmp_path, "a.pb", GREETER)
-    text = (await compiled(path)).program.pbasm
-    assert old in text
-    with pytest.raises(CompileError) as caught:
-        await compile_program([path], lowerer=CountingLowerer(text=text.replace(old, new)))
-    assert difference in str(caught.value)
-
-
-async def test_lost_and_invented_steps_are_refused(tmp_path: Path) -> None:
-    path = file(tmp_path, "a.pb", "# A\n## Main\n### Steps\n- If x\n  - Greet the user\n  - End program\n")
-    head = "# A\n## Main()\n### Steps\n- 01:CND If x\n"
-    lost = CountingLowerer(text=f"{head}  - 01.01:YLD for exit\n")
-    with pytest.raises(CompileError, match=r'Main:01 has lost "Greet the user" of the source'):
-        await compile_program([path], lowerer=lost)
-    invented = CountingLowerer(text=head + "".join(f"  - 01.{n:02}:EXE x\n" for n in range(1, 30)))
-    with pytest.raises(CompileError, match=r"Main:01 has 29 instructions for 2 steps"):
-        await compile_program([path], lowerer=invented)
 
 
 async def test_error_of_the_model_comes_through_as_it_is(tmp_path: Path) -> None:
