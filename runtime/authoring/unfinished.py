@@ -61,13 +61,24 @@ def unfinished_steps(playbook: PlaybookSpec, lines: SourceLines) -> Iterator[Fin
 
 
 def _of_step(step: Step, written: str) -> Iterator[Finding]:
-    text = without_inner_quotes(_ESCAPED.sub("", _CODE.sub("``", written)))
+    text = _without_inches(without_inner_quotes(_ESCAPED.sub("", _CODE.sub("``", written))))
     text = _INCHES.sub("", text) if text.count('"') % 2 else text
     yield from _quotations(step.span, text)
     bare = QUOTED.sub('""', text)
     yield from _brackets(step.span, bare)
     yield from _placeholders(step.span, text)
     yield from _ends(step, bare.strip().rstrip(".").rstrip(), written)
+
+
+def _without_inches(text: str) -> str:
+    """A text without marks of inches where a quotation would begin: `12" at most "yes` has one that is not closed."""
+    *parts, whole = reversed(text.split('"'))
+    inside = False
+    for part in reversed(parts):
+        inch = not inside and whole[-1:].isdigit()
+        inside = inside if inch else not inside
+        whole += part if inch else f'"{part}'
+    return whole
 
 
 def _quotations(span: Span, text: str) -> Iterator[Finding]:

@@ -197,10 +197,8 @@ def test_english_with_parentheses_and_apostrophes_is_whole(sentences: list[str],
     assert broken_off(read_text(f"# Clerk\n\n## Main\ncli_entry: true\n- {between.join(sentences)}\n", "p.pb")) == []
 
 
-@given(
-    st.sampled_from(SENTENCES), st.sampled_from((" (really", " [1, 2", ' {"a": 1', ' "yes', " and", " of it) or more"))
-)
-@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize("end", [" (really", " [1, 2", ' {"a": 1', ' "yes', " and", " of it) or more"])
+@pytest.mark.parametrize("sentence", SENTENCES)
 def test_the_same_english_is_seen_to_break_off(sentence: str, end: str) -> None:
     assert len(broken_off(read_text(f"# Clerk\n\n## Main\ncli_entry: true\n- {sentence}{end}\n", "p.pb"))) == 1
 
