@@ -86,8 +86,8 @@ def _begins_with(text: str, name: str) -> bool:
 
 
 class RoomThreads(Struct, frozen=True):
-    """The threads of rooms. An agent's message is an open question while it is the room's newest, asks something or has
-    choices, and nobody has replied to it, be it in the room or in its thread.
+    """The threads of rooms. An agent's message is an open question while it is the room's newest, asks something, and
+    nobody has replied to it, be it in the room or in its thread. The thread below choices belongs to their session.
     """
 
     board: RoomBoard
@@ -97,7 +97,7 @@ class RoomThreads(Struct, frozen=True):
         asked = None if thread is None else await self.board.message(room, thread)
         if asked is None or asked.author_kind != "agent" or asked.thread is not None or not asked.final:
             return None
-        if not asked.choices and not _ASKS.search(asked.text):
+        if asked.choices or not _ASKS.search(asked.text):
             return None
         recent = await self.board.newest(room, _LOOKED_BACK)
         if not any(each.id == asked.id for each in recent):

@@ -272,25 +272,30 @@ class HumanAttendees(Struct, eq=False):
         if person in meeting.joined:
             self._meetings.leave(meeting, person)
         else:
-            self._meetings.answered(meeting, person, DECLINED, named=self._asked_as(meeting, person))
+            self._meetings.answered(meeting, person, DECLINED, named=self.asked_as(meeting, person))
 
     def concerns(self, meeting: MeetingState, person: PersonId) -> bool:
-        return person in meeting.joined or self._asked_as(meeting, person) not in (None, ANYONE)
+        return person in meeting.joined or self.asked_as(meeting, person) not in (None, ANYONE)
 
     def chosen(self, page: str, person: PersonId, label: str) -> bool:
         """Take an answer to the question of a page; False when it does not ask whether somebody joins a meeting."""
-        state = self._journal.state
+        found = self.invitation(page)
+        if found is not None:
+            self._answer(*found, person, label)
+        return found is not None
+
+    def invitation(self, page: str) -> tuple[MeetingState, ParticipantId] | None:
+        """The meeting to which the question of a page invites somebody, and whom."""
         for meeting in self._meetings.going_on():
             for who, ask in meeting.asks.items():
-                question = state.questions.get(question_of(meeting, who, ask.times))
+                question = self._journal.state.questions.get(question_of(meeting, who, ask.times))
                 if question is not None and question.page == page:
-                    self._answer(meeting, person, who, label)
-                    return True
-        return False
+                    return meeting, who
+        return None
 
-    def _answer(self, meeting: MeetingState, person: PersonId, asked_as: ParticipantId, label: str) -> None:
+    def _answer(self, meeting: MeetingState, asked_as: ParticipantId, person: PersonId, label: str) -> None:
         """Record an answer. Only the invited person can give it; if `user` was invited, anybody here can."""
-        if self._asked_as(meeting, person) != asked_as:
+        if self.asked_as(meeting, person) != asked_as:
             text = self._pages.texts("session.question_for", name=self._name(asked_as))
             self._pages.tell(text, meeting.place)
             return
@@ -310,7 +315,7 @@ class HumanAttendees(Struct, eq=False):
         here = [m for m in self._meetings.going_on() if m.hears_from(place) and m.status != "created"]
         found = [
             *(m for m in here if person in m.joined),
-            *(m for m in here if self._asked_as(m, person) is not None),
+            *(m for m in here if self.asked_as(m, person) is not None),
             *(
                 m
                 for m in here
@@ -341,7 +346,7 @@ class HumanAttendees(Struct, eq=False):
         """A person's text as everybody in the meeting hears it; None when it only answers the invitation."""
         person = person_id(message.sender_id)
         if person not in meeting.joined:
-            asked_as = self._asked_as(meeting, person)
+            asked_as = self.asked_as(meeting, person)
             comes_back = asked_as is None and stays_away(self._journal.state, meeting, person)
             answer = self._answer_in_words(message) if asked_as is not None or comes_back else None
             if answer is None and asked_as is not None and refuses(message.content, self._pages.texts):
@@ -370,7 +375,7 @@ class HumanAttendees(Struct, eq=False):
         key = "meeting.declined" if ends else "meeting.declined_in_words"
         self._pages.tell(self._pages.texts(key, number=meeting.id, join=self._labels[0]), meeting.place)
 
-    def _asked_as(self, meeting: MeetingState, person: PersonId) -> PersonId | None:
+    def asked_as(self, meeting: MeetingState, person: PersonId) -> PersonId | None:
         """The name under which a person is asked to a meeting: their id, whom they are declared to be, or anybody."""
         known = self._journal.state.people.get(person)
         declared = PersonId(known.declared or "") if known is not None else person

@@ -27,6 +27,8 @@ const byId = (id) => document.getElementById(id);
 const MINUTE_MS = 60_000;
 const FINE_POINTER = matchMedia("(pointer: fine)");
 
+const OWN_THREAD = "A conversation of its own: agents know the message above it here, and nothing else of the room.";
+
 /** What the address names: a room, `#lobby`; a thread by the message above it, `#lobby/ID`; a message, `#lobby//ID`. */
 function placeInAddress() {
   const [room, thread, message] = location.hash.slice(1).split("/").map(decoded);
@@ -246,6 +248,7 @@ class Chat {
     if (!message.thread) put(this.main.timeline);
     else this.showReplies(message.thread);
     if (this.thread && (message.thread === this.thread || message.id === this.thread)) put(this.side.timeline);
+    if (this.thread === message.id) this.noteThread();
     if (repeats(message)) for (const each of this.room.foldOf(message)) this.show(each, false);
     if (message.kind === "agent") this.showStop();
   }
@@ -356,11 +359,17 @@ class Chat {
     document.body.classList.add("threaded");
     if (!again) this.side.timeline.clear();
     for (const message of this.room.inThread(root)) if (!this.room.isFolded(message)) this.side.timeline.put(message);
+    this.noteThread();
     this.showTyping();
     if (again) return;
     this.side.composer.setLabel("Reply in this thread");
     this.moveTo(this.side, root);
     this.side.composer.focus();
+  }
+
+  noteThread() {
+    const asks = this.room.messages.get(this.thread)?.choices;
+    byId("thread-note").textContent = asks ? "What you write here answers the question above." : OWN_THREAD;
   }
 
   closeThread() {

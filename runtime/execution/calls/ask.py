@@ -294,12 +294,11 @@ class SessionQuestions:
         return None if found is None or self._answered(found, person) else found
 
     def shown_in(self, message: str, person: str) -> QuestionState | None:
-        """The question that waits for an answer and is shown in a message: by the message's id on the platform, or the
-        name of the thread below it. None when this person has answered it.
+        """The question that is shown in a message: by the message's id on the platform, or the name of the thread below
+        it. None when this person has answered it.
         """
-        for key, question in self._journal.state.questions.items():
-            shown = question.parts.values()
-            if key in self._journal.state.waits and any(message in (part, thread_name(part)) for part in shown):
+        for question in self._journal.state.questions.values():
+            if any(message in (part, thread_name(part)) for part in question.parts.values()):
                 return None if self._answered(question, person) else question
         return None
 

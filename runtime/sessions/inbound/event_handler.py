@@ -170,7 +170,13 @@ class EventHandler(Struct, eq=False):
         in_thread = event.place is not None and meeting_held_at(state, event.place) is None
         if is_aside(event, state):
             return False
-        if question is None or not question.wants(event.author):
+        invitation = self._human_attendees.invitation(question.page) if question is not None else None
+        if invitation is not None and in_thread:
+            meeting, who = invitation
+            if self._human_attendees.asked_as(meeting, event.author) == who:
+                await self._in_meeting(event, meeting)
+                return True
+        if question is None or not question.wants(event.author) or invitation is not None:
             if in_thread and question is not None:
                 self._refuse(question, event.place)
             elif in_thread:

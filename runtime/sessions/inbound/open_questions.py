@@ -64,8 +64,8 @@ class OpenQuestions(SessionPart):
             return {}
         shown = [
             message
-            for key, question in state.questions.items()
-            if question.place is None and key in state.waits
+            for question in state.questions.values()
+            if question.place is None
             for message in question.parts.values()
         ]
         return {thread.key: thread for thread in threads_below(self._record.address, shown)}

@@ -50,13 +50,13 @@ async def test_below_what_is_no_question_a_conversation_begins_that_knows_what_i
         assert second.quote is None
 
 
-async def test_a_question_with_choices_is_open_whatever_its_words() -> None:
+async def test_words_below_choices_come_from_their_thread_which_the_session_holds() -> None:
     async with web_chat() as chat, page_socket(chat) as page, chat.adapter.connect() as said:
         await page.join()
-        await asked(chat, "Choose one.")
-        await chat.adapter.offer(LOBBY, "q", "Choose one.", [Choice("a", "This")], speaker=GUIDE, nonce="q")
+        await asked(chat)
+        await chat.adapter.offer(LOBBY, "q", "Which one?", [Choice("a", "This")], speaker=GUIDE, nonce="q")
         await page.say("neither", thread="q")
-        assert (await anext(said)).address == LOBBY
+        assert (await anext(said)).address == BELOW
 
 
 async def test_a_question_that_was_answered_or_passed_over_is_open_no_longer() -> None:

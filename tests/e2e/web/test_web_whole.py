@@ -50,9 +50,16 @@ async def test_a_question_is_answered_by_a_button_or_in_its_thread_and_is_over_t
         await expect(answers.get_by_role("button")).to_have_text(["Yes", "No"])
         await page.locator(".row:has(.choice)").focus()
         await page.keyboard.press("t")
-        await page.locator("#thread-composer textarea").fill("Yes")
+        thread, refusal = page.locator("#thread"), "Please choose one of these: Yes, No."
+        await expect(thread.locator(".thread-note")).to_have_text("What you write here answers the question above.")
+        await thread.locator("textarea").fill("what does that mean?")
+        await page.keyboard.press("Enter")
+        await expect(thread.get_by_text(refusal)).to_be_visible()
+        await expect(page.locator("#room-timeline").get_by_text(refusal)).to_have_count(0)
+        await thread.locator("textarea").fill("Yes")
         await page.keyboard.press("Enter")
         await expect(saying(page, "Shipped.")).to_have_count(2)
+        await expect(thread.get_by_text("✓ Yes")).to_be_visible()
 
 
 async def test_a_file_is_read_and_another_is_sent_back_and_both_outlive_a_restart(

@@ -1,9 +1,12 @@
 """People in meetings: asked in the chat, there by writing, told apart, and gone when they want to."""
 
 import pytest
+from msgspec.structs import replace
 
 from runtime.language.program import AgentKind, AgentSpec
 from tests.fakes.clock import FakeClock
+from tests.fakes.crashes.world import ADDRESS
+from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, guest, hosted, notices, post, still
 from tests.unit.runtime.sessions.programs import SPAN
@@ -77,7 +80,29 @@ async def test_somebody_who_declines_is_missing_and_the_caller_hears_it(words: s
     assert shown == [f"Meeting 100 did not take place: Alice: REJECTED - {answer}"]
 
 
-async def test_a_plain_refusal_in_ones_own_words_declines() -> None:
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("Join", ["Meeting started"]),
+        ("hello, what is it about?", ["Meeting started", "Meeting has ended", "hello"]),
+        ("no time", ["You have declined meeting 100.", "Meeting 100 did not take place: Alice: REJECTED - no time"]),
+    ],
+)
+async def test_words_in_the_thread_below_an_invitation_are_for_its_meeting(
+    words: str, shown: list[str], sandbox: MontySandbox
+) -> None:
+    talks = hosted('return await heard("hello")', ALICE, CAROL, required_attendees=["Alice"])
+    async with talking(talks, Model(), sandbox, world=still()[0], places=MemoryPlaceStore()) as talk:
+        await post(talk, "go", private=False)
+        thread = replace(ADDRESS, thread=str(talk.chat.index(ASKED)))
+        told = await post(talk, "me too", name="Carol", private=False, place=thread)
+        assert told == ["This question is for Alice."]
+        assert talk.world.chat[-1].spec is not None
+        assert talk.world.chat[-1].spec.address == thread
+        assert await post(talk, words, name="Alice", private=False, place=thread) == shown
+
+
+async def test_a_plain_refusal_in_ones_own_words_declines(sandbox: MontySandbox) -> None:
     talks = hosted("return 1", ALICE, CAROL, required_attendees=["Alice"])
     async with talking(talks, Model(), world=still()[0]) as talk:
         await post(talk, "go", private=False)
