@@ -296,11 +296,14 @@ class HumanAttendees(Struct, eq=False):
     def _answer(self, meeting: MeetingState, asked_as: ParticipantId, person: PersonId, label: str) -> None:
         """Record an answer. Only the invited person can give it; if `user` was invited, anybody here can."""
         if self.asked_as(meeting, person) != asked_as:
-            text = self._pages.texts("session.question_for", name=self._name(asked_as))
-            self._pages.tell(text, meeting.place)
+            self.refuse(asked_as, meeting.place)
             return
         answer = JOINED if label == self._labels[0] else DECLINED
         self._meetings.answered(meeting, person, answer, named=asked_as)
+
+    def refuse(self, asked_as: ParticipantId, place: Address | None) -> None:
+        """Tell somebody who answers the invitation of another."""
+        self._pages.tell(self._pages.texts("session.question_for", name=self._name(asked_as)), place)
 
     def audience(self, person: PersonId, place: Address | None, text: str = "") -> MeetingState | None:
         """The meeting that hears what a person says in a place (None: where the session lives); None when none does.

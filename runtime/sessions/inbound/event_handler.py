@@ -175,7 +175,9 @@ class EventHandler(Struct, eq=False):
             meeting, who = invitation
             if self._human_attendees.asked_as(meeting, event.author) == who:
                 await self._in_meeting(event, meeting)
-                return True
+            else:
+                self._human_attendees.refuse(who, event.place)
+            return True
         if question is None or not question.wants(event.author) or invitation is not None:
             if in_thread and question is not None:
                 self._refuse(question, event.place)

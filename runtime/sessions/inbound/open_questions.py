@@ -62,13 +62,12 @@ class OpenQuestions(SessionPart):
         state = self._journal.state
         if self._store is None or state.order is not None or state.ended:
             return {}
-        shown = [
-            message
+        threads = [
+            thread
             for question in state.questions.values()
-            if question.place is None
-            for message in question.parts.values()
+            for thread in threads_below(question.place or self._record.address, [*question.parts.values()])
         ]
-        return {thread.key: thread for thread in threads_below(self._record.address, shown)}
+        return {thread.key: thread for thread in threads}
 
     def answered(self, event: InboxEvent) -> QuestionState | None:
         """The open question that somebody's words answer because of where they stand: in the thread below it, or as a
