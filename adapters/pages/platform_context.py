@@ -31,6 +31,7 @@ from adapters.recent import RecentValues
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import NotDelivered
+from runtime.core.markup import as_written
 from runtime.core.message import Attachment, Choice
 from runtime.core.page import PageSpec
 from runtime.core.texts import Texts, english
@@ -118,7 +119,7 @@ def fit(choices: Sequence[Choice], capabilities: Capabilities) -> bool:
 
 
 def listed(text: str, choices: Sequence[Choice]) -> str:
-    lines = [f"{number}. {' '.join(choice.label.split())}" for number, choice in enumerate(choices, 1)]
+    lines = [f"{number}. {as_written(' '.join(choice.label.split()))}" for number, choice in enumerate(choices, 1)]
     return "\n\n".join(piece for piece in (text.rstrip(), "\n".join(lines)) if piece)
 
 

@@ -38,6 +38,7 @@ from adapters.web.requests import (
 )
 from adapters.web.rooms import RoomRules
 from runtime.core.clock import Clock
+from runtime.core.markup import as_written
 from runtime.core.room import RoomPost
 
 _WRITERS = 200
@@ -235,6 +236,7 @@ class RoomGatherings(Struct, frozen=True):
 
     async def note(self, room: str, text: str) -> None:
         """Say what happened to a room, in it."""
+        text = as_written(text)
         await self.board.post(room, RoomPost(str(uuid4()), "", "Parley", "notice", text, self.clock.now()))
 
 

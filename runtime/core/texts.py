@@ -16,6 +16,7 @@ from pathlib import Path
 from string import Formatter
 
 from runtime.core.errors import ConfigError
+from runtime.core.markup import Markdown, as_written
 
 LANGUAGE = "en"
 """The language that comes with Parley."""
@@ -35,8 +36,10 @@ class Texts:
         self._texts = texts
 
     def __call__(self, key: str, /, **values: object) -> str:
-        """The sentence. Raises KeyError for a key or a placeholder that is not there: a fault of ours."""
-        return self._texts[key].format_map(values)
+        """The sentence, as Markdown in which the values stand as they are written, but for those that are Markdown.
+        Raises KeyError for a key or a placeholder that is not there: a fault of ours.
+        """
+        return self._texts[key].format_map({name: _within(value) for name, value in values.items()})
 
     def marked(self, mark: str) -> Texts:
         """The texts with `mark` in the place of a slash before commands."""
@@ -55,6 +58,10 @@ class Texts:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._texts)
+
+
+def _within(value: object) -> object:
+    return value if isinstance(value, Markdown | int) else as_written(str(value))
 
 
 @cache

@@ -45,14 +45,9 @@ class SessionSuccession(Struct, frozen=True):
         return SessionBranched(parent.session, parent.seq, why, self.home)
 
 
-def name_within(name: str) -> str:
-    """A person's name inside our text: shown unchanged, without a notification."""
-    return _MARKUP.sub(r"\\\g<0>", " ".join(name.split())).replace("@", _AT)
-
-
 def words_within(text: str) -> str:
-    """The start of a person's message inside our text: on one line, unchanged, without a notification."""
-    return name_within(_shortened(" ".join(text.split()), WORDS_CHARS))
+    """The start of a person's message inside our text, on one line."""
+    return _shortened(" ".join(text.split()), WORDS_CHARS)
 
 
 def title_of(text: str) -> str:

@@ -23,13 +23,13 @@ from adapters.slack.limits import MAX_TABLE_CHARS, MAX_TABLE_COLUMNS, MAX_TABLE_
 
 _EDGE = "\u200b"
 _SIGNS: dict[MarkKind, str] = {"heading": "*", "strong": "*", "em": "_", "s": "~"}
-_LITERAL = {"*": "\ufdd0", "_": "\ufdd1", "~": "\ufdd2"}
+_LITERAL = {"*": "\ufdd0", "_": "\ufdd1", "~": "\ufdd2", "`": "\ufdd3"}
 """Stand-ins for signs that are no marks, until their line is written; they are no characters (Unicode 23.7)."""
 _LITERAL_OF = {stand_in: sign for sign, stand_in in _LITERAL.items()}
 _STAND_INS = str.maketrans(_LITERAL)
 _NO_MARKS = re.compile(r"`[^`]*`|<[^<>|]*")
 """Code and targets of links, in which Slack reads no marks."""
-_ALIKE = {"*": "\u2217", "_": "\u02cd", "~": "\u223c"}
+_ALIKE = {"*": "\u2217", "_": "\u02cd", "~": "\u223c", "`": "\u02cb"}
 """What looks like a sign and is no mark."""
 _STYLES = {"strong": "bold", "em": "italic", "s": "strike"}
 

@@ -29,7 +29,6 @@ from runtime.events.frames import LLMBrokeOff
 from runtime.language.program import Program
 from runtime.llm.client import EMBED, ChatMessage, CompletionRequest
 from runtime.sessions.features import InSessions, NodePart, PostingPart, SessionParts
-from runtime.sessions.succession import name_within
 from runtime.storage.memory.sessions import MemoryMemories
 from runtime.storage.redis.memories import RedisMemories
 from runtime.storage.redis.records import RedisRecords
@@ -265,7 +264,7 @@ def _line(memory: StoredMemory, texts: Texts) -> str:
     said = datetime.fromtimestamp(memory.made_s, UTC)
     about = memory.about or (texts("memory.this_place") if memory.owner == NOBODY else "")
     key = "memory.line_about" if about else "memory.line"
-    text, about = name_within(memory.text), name_within(about)
+    text = " ".join(memory.text.split())
     return texts(key, number=memory.number, text=text, about=about, date=f"{said:%Y-%m-%d}")
 
 

@@ -13,8 +13,9 @@ from runtime.channels.outbox import LivePage, Outbox
 from runtime.core.address import Address, Speaker, platform_in
 from runtime.core.background import WakeSignal
 from runtime.core.errors import AdapterError
-from runtime.core.ids import AgentId
-from runtime.core.message import Attachment, Choice
+from runtime.core.ids import AgentId, MessageId, StreamId
+from runtime.core.markup import as_written
+from runtime.core.message import Attachment, Choice, Message, StreamObserver, StreamStart
 from runtime.core.page import PageSpec
 from runtime.core.texts import Texts
 from runtime.events.talk import PageCutShort, PageFailed, PageSettled
@@ -321,7 +322,7 @@ class SessionPages:
 
     def _said(self, page: PageState) -> str:
         """The text of a page as it is shown; of one that moved, its options too: a button there would not be heard."""
-        options = "\n".join(f"- {label}" for _, label, *_ in page.choices if label)
+        options = "\n".join(f"- {as_written(label)}" for _, label, *_ in page.choices if label)
         return "\n\n".join(filter(None, (self.texts("session.moved"), page.text, options))) if page.moved else page.text
 
     def _place(self, page: PageState) -> tuple[str, str, str, str]:

@@ -12,11 +12,12 @@ from msgspec import Struct
 from runtime.core.address import SCRATCH, Address, address_data
 from runtime.core.errors import AdapterError, ArchiveUnavailable, InboxFull, TapeConflict
 from runtime.core.ids import MessageId, PersonId, SessionId
+from runtime.core.markup import Markdown
 from runtime.core.message import Message
 from runtime.core.quote import Quote
 from runtime.sessions.features import SessionPart
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.succession import SessionSuccession, name_within, title_of, words_within
+from runtime.sessions.succession import SessionSuccession, title_of, words_within
 from runtime.stores.inbox import FORK, MERGED, InboxEvent
 from runtime.stores.sessions import SessionRecord, SessionStore
 from runtime.tape.facts.people import PageFinished
@@ -118,7 +119,7 @@ class SessionForks(SessionPart):
             return self._say("fork_failed", error=self._around.texts("inbound.full"))
         self._journal.note(ForkSettled(event.id))
         there = await self._around.outbox.link(place)
-        return self._say("forked_to", link=there, title=title) if there else self._say("forked", title=title)
+        return self._say("forked_to", link=Markdown(there), title=title) if there else self._say("forked", title=title)
 
     async def _opened(self, event: InboxEvent, title: str, seq: int) -> tuple[Address, int] | None:
         known = self._journal.state.threads.get(event.id)
@@ -205,7 +206,7 @@ def forked(record: SessionRecord, event: InboxEvent, around: NodeContext) -> Ses
     result to."""
     origin, quote = ForkOrigin.read(event.text), event.quote
     key = "fork_begins" if quote is None else "fork_begins_after"
-    said = {} if quote is None else {"name": name_within(quote.author), "text": words_within(quote.text)}
+    said = {} if quote is None else {"name": quote.author, "text": words_within(quote.text)}
     told = [around.texts(f"session.{key}", **said)]
     begun = replace(record, seq=origin.branch.seq, parent=origin.branch)
     if origin.home is None:
@@ -213,5 +214,5 @@ def forked(record: SessionRecord, event: InboxEvent, around: NodeContext) -> Ses
     if origin.home == record.address:
         return SessionSuccession(begun, around.texts("session.tried_again"))
     if origin.link:
-        told.append(around.texts("session.fork_link", link=origin.link))
+        told.append(around.texts("session.fork_link", link=Markdown(origin.link)))
     return SessionSuccession(begun, " ".join(told), home=origin.home)

@@ -11,11 +11,12 @@ from runtime.agents.invitations import HumanAttendees
 from runtime.agents.meeting_host import MeetingHost, attendee
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import ParticipantId
+from runtime.core.markup import Markdown
 from runtime.core.texts import Texts
 from runtime.meetings.meetings import write_shared
 from runtime.sessions.commands.session_commands import MAX_LINES, lasting
 from runtime.sessions.features import SessionPart, SessionParts
-from runtime.sessions.succession import name_within, words_within
+from runtime.sessions.succession import words_within
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.state.meetings import MAX_HISTORY, MeetingState
 from runtime.tape.state.session import SessionState
@@ -61,7 +62,7 @@ def _participant(state: SessionState, meeting: MeetingState, one: ParticipantId,
     time = lasting(now_s - meeting.came.get(one, meeting.since), texts)
     agent = state.agent(one)
     if agent is None:
-        return texts("meeting.person", name=name_within(state.called(one)), time=time)
+        return texts("meeting.person", name=state.called(one), time=time)
     key = "meeting.host" if one == meeting.host else "meeting.agent"
     return texts(key, name=agent.klass, which=state.number_of(agent), time=time)
 
@@ -77,14 +78,12 @@ def _shared(state: SessionState, meeting: MeetingState, texts: Texts) -> Iterato
         yield texts("meeting.shared")
     for name, known in meeting.shared.items():
         by = _named(state, known.by)
-        yield texts(
-            "meeting.value", name=name_within(name), value=shown_value(known.value), version=known.version, who=by
-        )
+        yield texts("meeting.value", name=name, value=Markdown(shown_value(known.value)), version=known.version, who=by)
 
 
 def _named(state: SessionState, one: ParticipantId) -> str:
     agent = state.agent(one)
-    return f"{agent.klass}{state.number_of(agent)}" if agent is not None else name_within(state.called(one))
+    return f"{agent.klass}{state.number_of(agent)}" if agent is not None else state.called(one)
 
 
 def _said(meeting: MeetingState, texts: Texts) -> str:
@@ -148,9 +147,8 @@ class MeetingCommands(SessionPart):
         except (PlaybookError, UnknownTarget) as error:
             self._tell(event, "not_set", error=error)
         else:
-            self._announce(
-                event, "set", name=name_within(name), value=shown_value(value), number=meeting.id, version=version
-            )
+            shown = Markdown(shown_value(value))
+            self._announce(event, "set", name=name, value=shown, number=meeting.id, version=version)
 
     async def _invite(self, event: InboxEvent) -> None:
         found = _INVITATION.fullmatch(event.text.strip())
@@ -166,14 +164,14 @@ class MeetingCommands(SessionPart):
         try:
             who = attendee(name, meeting.host, state, self._agents)
         except UnknownTarget:
-            self._tell(event, "nobody", name=words_within(name), known=self._known())
+            self._tell(event, "nobody", name=words_within(name), known=Markdown(self._known()))
             return
         alike = state.people_named(name)
         if who in alike[:1] and len(alike) > 1:
-            known = ", ".join(name_within(state.called(person)) for person in alike)
+            known = ", ".join(map(state.called, alike))
             self._tell(event, "ambiguous", name=words_within(name), known=known)
             return
-        called = name_within(state.name_of(who))
+        called = state.name_of(who)
         if who in meeting.joined:
             self._tell(event, "in_already", name=called, number=meeting.id)
         elif await self._meeting_host.invite(meeting, event.author, [name]):
@@ -183,9 +181,7 @@ class MeetingCommands(SessionPart):
 
     def _known(self) -> str:
         state = self._journal.state
-        names = dict.fromkeys(
-            [*self._agents.classes(), *(name_within(person.name) for person in state.people.values())]
-        )
+        names = dict.fromkeys([*self._agents.classes(), *(person.name for person in state.people.values())])
         return self._texts("meeting.known", names=", ".join(names))
 
     async def _leave(self, event: InboxEvent) -> None:
@@ -212,7 +208,7 @@ class MeetingCommands(SessionPart):
         numbers = ", ".join(f"{m.id} ({words_within(m.topic)})" for m in going_on)
         if number is not None:
             going = self._texts("meeting.going", numbers=numbers)
-            unknown = self._texts("meeting.unknown", number=number, going=going)
+            unknown = self._texts("meeting.unknown", number=number, going=Markdown(going))
             return next((m for m in going_on if m.id == number), unknown)
         here = [m for m in going_on if event.place is not None and m.hears_from(event.place)]
         joined = [m for m in going_on if event.person_id in m.joined]

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from runtime.agents.loops import AgentLoops
 from runtime.core.ids import PersonId, as_named
+from runtime.core.markup import Markdown, as_written
 from runtime.core.texts import Texts
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.prompt.step_words import shown_call, shown_step
@@ -104,7 +105,8 @@ def agents_at_work(state: SessionState, program: Program, now_s: float, texts: T
     for agent in agents[:MAX_LINES]:
         doing, since = _doing(state, program, agent, texts)
         time = lasting(now_s - since, texts)
-        lines.append(texts("agents.line", agent=agent.klass, which=state.number_of(agent), doing=doing, time=time))
+        which = state.number_of(agent)
+        lines.append(texts("agents.line", agent=agent.klass, which=which, doing=Markdown(doing), time=time))
     if len(agents) > MAX_LINES:
         lines.append(texts("agents.more", count=len(agents) - MAX_LINES))
     return "\n".join(lines)
@@ -148,7 +150,7 @@ def _step(program: Program, agent: AgentState, frame: FrameState, texts: Texts) 
     playbook = spec.playbook(frame.playbook) if spec is not None else None
     line = (frame.step or "").split(":")
     step = playbook.step(line[1]) if playbook is not None and len(line) > 1 else None
-    return shown_step(step, texts) if step is not None else None
+    return as_written(shown_step(step, texts) or "") if step is not None else None
 
 
 def _awaited(state: SessionState, wait: WaitState, texts: Texts) -> str:

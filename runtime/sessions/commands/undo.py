@@ -13,7 +13,7 @@ from runtime.core.ids import SessionId
 from runtime.sessions.features import SessionParts
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.meetings.places import MeetingPlaces
-from runtime.sessions.succession import SessionSuccession, name_within, words_within
+from runtime.sessions.succession import SessionSuccession, words_within
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.session import ResultReturned
 from runtime.tape.state.people import MAX_EXCHANGES, ExchangeState
@@ -49,10 +49,10 @@ class SessionUndo(Struct, eq=False):
             return self._say("nothing_to_undo")
         others = [one.name for one in exchanges if one.person != event.person_id]
         if others and not event.private and not event.by_owner:
-            return self._say("undo_not_yours", name=name_within(others[-1]))
+            return self._say("undo_not_yours", name=others[-1])
         first = exchanges[0]
         key = "undone_all" if first.seq == 0 else "undone" if len(exchanges) == 1 else "undone_several"
-        said = {"name": name_within(first.name), "text": words_within(first.text)}
+        said = {"name": first.name, "text": words_within(first.text)}
         return UndoneExchanges(exchanges, self._say(key, count=len(exchanges), **said))
 
     async def withdraw(self, undoing: UndoneExchanges) -> None:

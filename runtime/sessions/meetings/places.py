@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from runtime.core.address import Address
 from runtime.core.errors import AdapterError, InboxFull
 from runtime.core.ids import ANYONE, AgentId, ParticipantId, PersonId
+from runtime.core.markup import Markdown
 from runtime.core.texts import Texts
 from runtime.events.sessions import MeetingPlaceless
 from runtime.execution.frames.outcomes import reason
@@ -20,7 +21,7 @@ from runtime.execution.speech.pages import SessionPages
 from runtime.language.program import Program
 from runtime.meetings.meeting import MeetingHabits, Show, meeting_held_at, place_of
 from runtime.sessions.features import SessionPart, SessionParts
-from runtime.sessions.succession import SessionSuccession, name_within, title_of, words_within
+from runtime.sessions.succession import SessionSuccession, title_of, words_within
 from runtime.stores.catalog import WholeSession
 from runtime.stores.inbox import SESSION_COMMANDS, Inbox, InboxEvent
 from runtime.stores.sessions import HeldPlace, PlaceStore
@@ -99,17 +100,17 @@ class MeetingPlaces(SessionPart):
         said = {"host": self._journal.state.agents[meeting.host].klass, "topic": words_within(meeting.topic)}
         self._pages.tell(self._say("meeting_place", **said) + self._way_home(), place)
         said["people"] = ", ".join(map(self._name, people))
-        opened = self._say("meeting_opened_at", link=there, **said) if there else self._say("meeting_opened", **said)
-        self._pages.tell(opened)
+        key = "meeting_opened_at" if there else "meeting_opened"
+        self._pages.tell(self._say(key, link=Markdown(there or ""), **said))
 
     def _name(self, who: str) -> str:
         known = self._journal.state.person_of(who)
         if known is not None:
-            return name_within(known.name)
-        return self._say("meeting_everybody") if who == ANYONE else name_within(who)
+            return known.name
+        return self._say("meeting_everybody") if who == ANYONE else who
 
     def _way_home(self) -> str:
-        return f" {self._say('meeting_home', link=self._link)}" if self._link else ""
+        return f" {self._say('meeting_home', link=Markdown(self._link))}" if self._link else ""
 
     def _held(self, meeting: MeetingState) -> HeldPlace:
         return HeldPlace(self._record.address, self._record.id, meeting.id)
@@ -267,7 +268,7 @@ class MeetingReports(SessionPart):
         outcome = self._outcome(meeting, came_to)
         failed = "meeting_went_wrong" if self._journal.state.has_guests else "meeting_failed"
         key = failed if came_to.error else "meeting_came_to" if outcome else "meeting_over"
-        self._tell(key, self._place(meeting), topic=words_within(meeting.topic), outcome=outcome)
+        self._tell(key, self._place(meeting), topic=words_within(meeting.topic), outcome=Markdown(outcome))
 
     def _outcome(self, meeting: MeetingState, came_to: FrameReturned) -> str:
         """The outcome: the value of the host's playbook, else what the host wrote of it, else the last words."""

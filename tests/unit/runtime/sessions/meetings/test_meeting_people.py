@@ -84,7 +84,7 @@ async def test_somebody_who_declines_is_missing_and_the_caller_hears_it(words: s
     ("words", "shown"),
     [
         ("Join", ["Meeting started"]),
-        ("hello, what is it about?", ["Meeting started", "Meeting has ended", "hello"]),
+        ("hello, what is it about?", ["Meeting started", "Meeting has ended", "hello, what is it about?"]),
         ("no time", ["You have declined meeting 100.", "Meeting 100 did not take place: Alice: REJECTED - no time"]),
     ],
 )
