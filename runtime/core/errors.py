@@ -12,6 +12,10 @@ class ParleyError(Exception):
     """The root. The text says what happened, with the value, and what to do."""
 
 
+class CommandRefused(ParleyError):
+    """A command was not carried out. Only the person who gave it reads why."""
+
+
 class ConfigError(ParleyError): ...  # a setting is wrong; exit code 2, names the key
 class NotInstalled(ConfigError): ...  # what it needs is an optional part, and not there
 

@@ -238,12 +238,13 @@ class ConversationTask(Struct, eq=False):
             return
         if entry.event.kind == "new":
             if not await given_back(entry.event, store, self._inbox):
-                await self._tell(entry, "inbound.full")
+                await self._say(entry, self._around.texts("inbound.full"), entry.event.asker)
         elif entry.event.kind not in UNANSWERED_IN_PLACES:
             what = (
                 "question_thread_closed" if await is_below_question(entry.event.place, store) else "meeting_place_over"
             )
-            await self._tell(entry, f"session.{what}")
+            alone = entry.event.asker if entry.event.kind in SESSION_COMMANDS else ""
+            await self._say(entry, self._around.texts(f"session.{what}"), alone)
         await self._dismiss(entry)
 
     async def _dismiss(self, entry: InboxEntry) -> None:

@@ -10,7 +10,7 @@ import anyio
 
 from runtime.agents.loops import begins
 from runtime.core.background import OnDemand, WakeSignal
-from runtime.core.errors import TapeConflict
+from runtime.core.errors import CommandRefused, TapeConflict
 from runtime.events.sessions import SessionRestored, SessionStarted
 from runtime.events.talk import MessageReceived
 from runtime.language.pbasm.versions import outline
@@ -22,7 +22,7 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.program_in_use import ProgramInUse, news_of, trouble_of
 from runtime.sessions.rest import Outcome, SessionRest, Snapshots
 from runtime.sessions.succession import SessionSuccession
-from runtime.stores.inbox import FORK, FORK_WANTED, PARTICIPANT, TASK, Inbox, InboxEntry, InboxEvent
+from runtime.stores.inbox import FORK, FORK_WANTED, PARTICIPANT, SESSION_COMMANDS, TASK, Inbox, InboxEntry, InboxEvent
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.facts.session import NewsTold, ProgramBroken, SessionBegun, SessionLoaded
 from runtime.tape.journal import CommitBatch, Journal
@@ -304,7 +304,11 @@ class Session:
     async def _take(self, entry: InboxEntry) -> None:
         event = await self._parts.arrivals.prepare(entry.event)
         since = self._journal.state.seq
-        told = await self._parts.forks.open(event) if event.kind == FORK_WANTED else None
+        told, refused = None, ""
+        try:
+            told = await self._parts.forks.open(event) if event.kind == FORK_WANTED else None
+        except CommandRefused as why:
+            refused = str(why)
         concerned = await self._parts.concerned(event)
         if concerned is None:
             self._parts.arrivals.meet(event)
@@ -314,11 +318,14 @@ class Session:
             await concerned.take_own(event)
             await self._taken(entry)
             return
-        if told is not None:
+        if refused:
+            self._parts.pages.answer(refused, event)
+        elif told is not None:
             self._parts.pages.tell(told)
         elif not await self._parts.commands.carry_out(entry, broken=self._broken is not None):
             if self._broken is not None:
-                self._parts.pages.tell(self._trouble(), event.place)
+                alone = event.asker if event.kind in SESSION_COMMANDS else ""
+                self._parts.pages.tell(self._trouble(), event.place, alone=alone)
             else:
                 await self._hear(event, since)
         await self._taken(entry)
@@ -328,7 +335,7 @@ class Session:
         undoing = self._parts.undo.undoing(entry.event)
         if isinstance(undoing, str):
             self._consume(entry)
-            self._parts.pages.tell(undoing)
+            self._parts.pages.answer(undoing, entry.event)
             await self._taken(entry)
             return None
         await self._parts.take_back(undoing)

@@ -23,6 +23,7 @@ from gateway.inbound.entrance import CHOSEN_TABLE
 from gateway.inbound.routing import Routes
 from runtime.core.address import Address, session_of
 from runtime.core.background import OnDemand
+from runtime.core.errors import CommandRefused
 from runtime.core.ids import ScheduleId, schedule_id
 from runtime.core.plain_text import whole_number
 from runtime.core.texts import Texts
@@ -76,11 +77,11 @@ class SessionSchedules(SessionPart):
             await self._over(run, state, self._status(state))
 
     async def _schedule(self, event: InboxEvent) -> None:
-        text = await self._answers.answer(event, self._pages.texts)
-        if only_asks(event):
-            self._pages.answer(text, event)
+        said, alone = await self._answers.answer(event, self._pages.texts)
+        if alone:
+            self._pages.answer(said, event)
         else:
-            self._pages.tell(text, event.place)
+            self._pages.tell(said, event.place)
         if event.text.strip().lower().startswith("zone "):
             self._reminders.replan()
 
@@ -126,8 +127,8 @@ class NodeSchedules(NodePart):
     async def answer(self, event: InboxEvent, texts: Texts, /) -> tuple[str, str] | None:
         if event.kind != SCHEDULE:
             return None
-        said = await ScheduleAnswers(self._schedules).answer(event, texts)
-        return said, event.asker if only_asks(event) else ""
+        said, alone = await ScheduleAnswers(self._schedules).answer(event, texts)
+        return said, event.asker if alone else ""
 
     async def put_aside(self, event: InboxEvent, _record: SessionRecord, _cause: str, /) -> None:
         """A run whose event will never be taken has failed."""
@@ -191,8 +192,16 @@ class ScheduleAnswers:
         self._schedules = schedules
         self._clock = schedules.clock
 
-    async def answer(self, asked: InboxEvent, texts: Texts) -> str:
-        """Carry out the command; what people are told. Done again after a crash, it makes no second schedule."""
+    async def answer(self, asked: InboxEvent, texts: Texts) -> tuple[str, bool]:
+        """Carry out the command; what people are told, and whether only who gave it is: nothing has changed. Done again
+        after a crash, it makes no second schedule.
+        """
+        try:
+            return await self._carried_out(asked, texts), asked.text.strip().lower() in ("", "list", "zone")
+        except CommandRefused as why:
+            return str(why), True
+
+    async def _carried_out(self, asked: InboxEvent, texts: Texts) -> str:
         word, _, rest = asked.text.strip().partition(" ")
         if word.lower() in ("", "list") and not rest.strip():
             return await self._list(asked, texts)
@@ -209,18 +218,18 @@ class ScheduleAnswers:
         made = min(asked.sent_at, now)
         found = read_times(asked.text, made, zone)
         if found is None and _TOO_OFTEN.match(asked.text.strip()):
-            return texts("schedules.too_often")
+            raise CommandRefused(texts("schedules.too_often"))
         if found is None:
-            return texts("schedules.usage", said=words_within(asked.text))
+            raise CommandRefused(texts("schedules.usage", said=words_within(asked.text)))
         timing, when, text = found
         if not text:
-            return texts("schedules.silent", when=when)
+            raise CommandRefused(texts("schedules.silent", when=when))
         first = timing.first(made, zone)
         if first <= made:
-            return texts("schedules.past", when=when, now=_shown(now, zone), zone=zone.key)
+            raise CommandRefused(texts("schedules.past", when=when, now=_shown(now, zone), zone=zone.key))
         number = await self._schedules.add(asked, Wanted(when, timing, text), first)
         if number is None:
-            return texts("schedules.full", limit=self._schedules.limits.per_conversation)
+            raise CommandRefused(texts("schedules.full", limit=self._schedules.limits.per_conversation))
         return texts("schedules.added", number=number, when=when, next=_shown(first, zone), zone=zone.key)
 
     async def _list(self, asked: InboxEvent, texts: Texts) -> str:
@@ -235,18 +244,18 @@ class ScheduleAnswers:
     async def _remove(self, asked: InboxEvent, which: str, texts: Texts) -> str:
         number = _number(which)
         if number is None:
-            return texts("schedules.which", word="remove")
+            raise CommandRefused(texts("schedules.which", word="remove"))
         if not await self._schedules.remove(asked.address, number):
-            return texts("schedules.unknown", number=number)
+            raise CommandRefused(texts("schedules.unknown", number=number))
         return texts("schedules.removed", number=number)
 
     async def _pause(self, asked: InboxEvent, which: str, texts: Texts, *, paused: bool) -> str:
         number = _number(which)
         if number is None:
-            return texts("schedules.which", word="pause" if paused else "resume")
+            raise CommandRefused(texts("schedules.which", word="pause" if paused else "resume"))
         kept = await self._schedules.pause(asked.address, number, paused=paused)
         if kept is None:
-            return texts("schedules.unknown", number=number)
+            raise CommandRefused(texts("schedules.unknown", number=number))
         if paused:
             return texts("schedules.paused", number=number)
         zone = await self._schedules.zone(asked.address)
@@ -259,13 +268,9 @@ class ScheduleAnswers:
             return texts("schedules.zone", zone=zone.key, now=_shown(self._clock.now(), zone))
         wanted = zone_named(name)
         if wanted is None:
-            return texts("schedules.no_zone", zone=words_within(name))
+            raise CommandRefused(texts("schedules.no_zone", zone=words_within(name)))
         await self._schedules.set_zone(asked.address, wanted)
         return texts("schedules.zone_set", zone=wanted.key, now=_shown(self._clock.now(), wanted))
-
-
-def only_asks(asked: InboxEvent) -> bool:
-    return asked.text.strip().lower() in ("", "list", "zone")
 
 
 def _number(which: str) -> int | None:

@@ -16,7 +16,7 @@ from gateway.settings.operation import client_scopes, publisher_scopes
 from runtime.core.address import CLIENT, SCRATCH, Address
 from runtime.core.background import OnDemand
 from runtime.core.clock import until
-from runtime.core.errors import ConfigError, PlaybookError, UnknownTarget
+from runtime.core.errors import CommandRefused, ConfigError, PlaybookError, UnknownTarget
 from runtime.core.plain_text import error_text
 from runtime.core.texts import Texts
 from runtime.execution.frames.outcomes import reason
@@ -293,14 +293,14 @@ def _line(task: TaskState, now_s: float, texts: Texts) -> str:
 
 
 def stop_task(journal: Journal, asked: str, texts: Texts) -> str:
-    """End the task of this number; what people are told."""
+    """End the task of this number; what people are told. Raises CommandRefused."""
     number = asked.strip()
     known = (task for task in journal.state.tasks.values() if str(task.number) == number)
     task = next(known, None)
     if task is None:
-        return texts("tasks.unknown", task=words_within(number))
+        raise CommandRefused(texts("tasks.unknown", task=words_within(number)))
     if task.over:
-        return texts("tasks.over", task=task.number)
+        raise CommandRefused(texts("tasks.over", task=task.number))
     journal.note(TaskCancelled(task.number))
     return texts("tasks.stopped", task=task.number)
 

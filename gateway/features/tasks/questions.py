@@ -133,9 +133,9 @@ class TaskQuestions(SessionPart):
         if command is None or not command.whole:
             return False
         if event.kind != "new":
-            self._pages.tell(self._pages.texts("session.question_thread_only"), event.place)
+            self._pages.answer(self._pages.texts("session.question_thread_only"), event)
         elif not await given_back(event, self._store, self._inbox):
-            self._pages.tell(self._pages.texts("inbound.full"), event.place)
+            self._pages.answer(self._pages.texts("inbound.full"), event)
         return True
 
     def take(self, event: InboxEvent, /) -> None:

@@ -10,7 +10,7 @@ import anyio
 from msgspec import Struct
 
 from runtime.core.address import SCRATCH, Address, address_data
-from runtime.core.errors import AdapterError, ArchiveUnavailable, InboxFull, TapeConflict
+from runtime.core.errors import AdapterError, ArchiveUnavailable, CommandRefused, InboxFull, TapeConflict
 from runtime.core.ids import MessageId, PersonId, SessionId
 from runtime.core.markup import Markdown
 from runtime.core.message import Message
@@ -77,6 +77,7 @@ class SessionForks(SessionPart):
 
     async def open(self, event: InboxEvent) -> str:
         """Open a place and have a session begin there that goes on from here; returns the text for the people here.
+        Raises CommandRefused.
 
         Done again after a crash it comes to the same: what was opened is on the tape before anything begins there.
         """
@@ -84,7 +85,7 @@ class SessionForks(SessionPart):
         exchanges = self._journal.state.exchanges
         seq = max(self._journal.rested, exchanges[-1].seq if exchanges else 0)
         if not seq:
-            return self._say("nothing_to_fork")
+            raise CommandRefused(self._say("nothing_to_fork"))
         last = self._last_said(seq)
         title = title_of(event.text) or title_of(
             self._say("fork_title", text=last.text if last else self._record.program)
@@ -93,9 +94,9 @@ class SessionForks(SessionPart):
             with anyio.fail_after(OPENED_WITHIN_S):
                 opened = await self._opened(event, title, seq)
         except (AdapterError, TimeoutError) as error:
-            return self._say("fork_failed", error=str(error) or self._say("no_answer"))
+            raise CommandRefused(self._say("fork_failed", error=str(error) or self._say("no_answer"))) from error
         if opened is None:
-            return self._say("no_threads")
+            raise CommandRefused(self._say("no_threads"))
         place, seq = opened
         here = await self._around.outbox.link(self._record.address)
         origin = ForkOrigin(self._record.at(seq), self._record.address, here or "")
@@ -114,9 +115,9 @@ class SessionForks(SessionPart):
         )
         try:
             await self._inbox.add(begins)
-        except InboxFull:
+        except InboxFull as full:
             self._journal.note(ForkSettled(event.id))
-            return self._say("fork_failed", error=self._around.texts("inbound.full"))
+            raise CommandRefused(self._say("fork_failed", error=self._around.texts("inbound.full"))) from full
         self._journal.note(ForkSettled(event.id))
         there = await self._around.outbox.link(place)
         return self._say("forked_to", link=Markdown(there), title=title) if there else self._say("forked", title=title)

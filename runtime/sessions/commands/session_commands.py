@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from runtime.agents.loops import AgentLoops
+from runtime.core.errors import CommandRefused
 from runtime.core.ids import PersonId, as_named
 from runtime.core.markup import Markdown, as_written
 from runtime.core.texts import Texts
@@ -38,11 +39,18 @@ class SessionCommands(Struct, eq=False):
 
     async def carry_out(self, entry: InboxEntry, *, broken: bool) -> bool:
         """Carry out a command; False when the event is none, or one that a `broken` program cannot carry out."""
-        event, state, program = entry.event, self._context.journal.state, self._context.program
-        pages, texts = self._context.pages, self._context.pages.texts
-        command = SESSION_COMMANDS.get(event.kind)
+        command = SESSION_COMMANDS.get(entry.event.kind)
         if broken and command is not None and command.agents:
             return False
+        try:
+            return await self._carried_out(entry)
+        except CommandRefused as why:
+            self._context.pages.answer(str(why), entry.event)
+        return True
+
+    async def _carried_out(self, entry: InboxEntry) -> bool:
+        event, state, program = entry.event, self._context.journal.state, self._context.program
+        pages, texts = self._context.pages, self._context.pages.texts
         match event.kind:
             case "stop":
                 await self.stop(StopRequest(entry))
@@ -56,7 +64,10 @@ class SessionCommands(Struct, eq=False):
                 pages.answer(agents_at_work(state, program, self._context.clock.now().timestamp(), texts), event)
             case "iam":
                 key, values = self._binding.claim(event)
-                pages.tell(texts(f"session.{key}", **values), event.place)
+                said = texts(f"session.{key}", **values)
+                if key != "iam_bound":
+                    raise CommandRefused(said)
+                pages.tell(said, event.place)
             case kind:
                 carry = next((part.commands[kind] for part in self._parts if kind in part.commands), None)
                 if carry is None:

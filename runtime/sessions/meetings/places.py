@@ -172,13 +172,14 @@ class MeetingPlaces(SessionPart):
             return False
         if goes_on:
             await self.find_way_home()
-            self._tell("meeting_place_only", event.place)
+            self._pages.answer(self._say("meeting_place_only") + self._way_home(), event)
         elif event.kind == "new" and self._around.places is not None:
             if not await given_back(event, self._around.places, self._inbox):
-                self._pages.tell(self._around.texts("inbound.full"), event.place)
+                self._pages.answer(self._around.texts("inbound.full"), event)
         elif event.kind not in UNANSWERED_IN_PLACES:
             await self.find_way_home()
-            self._tell("meeting_place_over", event.place)
+            over = self._say("meeting_place_over") + self._way_home()
+            self._pages.tell(over, event.place, alone=event.asker if command else "")
         return True
 
     def _tell(self, key: str, place: Address) -> None:

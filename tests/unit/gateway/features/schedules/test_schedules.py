@@ -87,7 +87,17 @@ class Desk:
         return await self.take(event)
 
     async def take(self, event: InboxEvent) -> str:
-        return await ScheduleAnswers(self.schedules).answer(event, english())
+        said, alone = await ScheduleAnswers(self.schedules).answer(event, english())
+        changes = (
+            "schedules.added",
+            "schedules.removed",
+            "schedules.paused",
+            "schedules.resumed",
+            "schedules.zone_set",
+        )
+        done = any(said.startswith(english()._texts[key].partition("{")[0]) for key in changes)
+        assert alone != done, "all read what was done, and only who wanted it that nothing was"
+        return said
 
     async def come(self) -> list[tuple[str, str, str]]:
         """What has come into the conversation: when it was due, of whom, and what."""

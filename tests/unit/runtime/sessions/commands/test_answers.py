@@ -1,5 +1,12 @@
 """Whom the answers of commands are for: who gave them, where others read along."""
 
+from __future__ import annotations
+
+import pytest
+
+from runtime.core.texts import english
+from runtime.sandbox.monty import MontySandbox
+from runtime.stores.inbox import FORK_WANTED
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 
@@ -19,12 +26,28 @@ async def test_who_asks_is_answered_alone_and_what_was_done_is_told_to_all() -> 
             ("meeting", ""),
             ("meeting", "101"),
             ("start", ""),
+            ("tasks", "stop 7"),
+            ("undo", "what?"),
+            ("iam", "nobody"),
+            ("invite", "nobody"),
+            ("leave", ""),
         ):
             assert await talk.say(text, kind=kind, private=False, name="Ben"), kind
             assert talk.world.specs[-1].alone == "test:Ben", (kind, text)
-        for kind, text in (("tasks", "stop 7"), ("stop", "")):
-            await talk.say(text, kind=kind, private=False)
-            assert talk.world.specs[-1].alone == "", kind
+        await talk.say("", kind="stop", private=False)
+        assert talk.world.specs[-1].alone == ""
+
+
+async def test_who_cannot_fork_is_told_alone_and_a_fork_to_all(sandbox: MontySandbox) -> None:
+    model = Model(block('await Step("Main:01:QUE")', 'await Say("user", "Hi.")', 'await Yld("user")'))
+    async with talking(WORKER, model, sandbox) as talk:
+        await talk.say("go", private=False)
+        talk.world.has_threads = False
+        await talk.say("", kind=FORK_WANTED, private=False, name="Ben")
+        assert (talk.chat[-1], talk.world.specs[-1].alone) == (english()("session.no_threads"), "test:Ben")
+        talk.world.has_threads = True
+        await talk.say("", kind=FORK_WANTED, private=False, name="Ben")
+        assert [spec.alone for spec in talk.world.specs[-2:]] == ["", ""]
 
 
 async def test_in_private_and_to_other_programs_nothing_is_answered_alone() -> None:
