@@ -19,7 +19,7 @@ from adapters.pacing.bucket import KeyedBudgets
 from adapters.web import codec
 from adapters.web.board import RoomBoard
 from adapters.web.charters import ShownFiles
-from adapters.web.codec import MARKS, RefusalCode
+from adapters.web.codec import MARKS, RefusalCode, WebVisitor
 from adapters.web.hearing import Hearing, RoomThreads, heard_in, quote_of, whole_quote
 from adapters.web.hub import ConnectedPage
 from adapters.web.requests import Act, Change, Press, React, SayInRoom, StopAgents, TakeBack, command_of
@@ -99,8 +99,11 @@ class Acts:
         self._ledger = ledger
         self._threads = RoomThreads(ledger.board)
         self._browser = browser
-        self._person = browser.person
         self._language = language
+
+    @property
+    def _person(self) -> WebVisitor:
+        return self._browser.person
 
     async def take(self, act: Act) -> None:
         """Do the act, or tell the page why not. Raises StorageUnavailable, except for a message, which is refused."""

@@ -117,6 +117,10 @@ class WebAdapter:
         ledger = ActLedger(self.board, self._intake, budget, clock, files, hearing, self.shown_files, rules)
         self._house = House(ledger, self._hub, self._echo, KeyedBudgets(FRAMES, clock), commands or {}, gatherings)
 
+    async def known_as(self, person: WebVisitor) -> WebVisitor:
+        """The person under the name that they have here. Raises StorageUnavailable."""
+        return await self._house.gatherings.directory.known_as(person)
+
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Inbound]]:
         """People's events, in the order in which the rooms show them, for one consumer at a time."""

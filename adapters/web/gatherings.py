@@ -48,10 +48,20 @@ MAX_LISTED = 2_000
 
 
 class PeopleDirectory(Struct, frozen=True):
-    """Names by id. Raises StorageUnavailable."""
+    """Names by id; no two people have the same. Raises StorageUnavailable."""
 
     records: Records
     _names: dict[str, str] = field(default_factory=dict)
+
+    async def known_as(self, person: WebVisitor) -> WebVisitor:
+        """The person under the name that they chose, or with a number behind it while somebody else has that one."""
+        if self._names.get(person.id) == person.name:
+            return person
+        listed = dict(await self.records.all())
+        known, taken = listed.pop(person.id, ""), {name.casefold() for name in listed.values()}
+        numbered = [f"{person.name} {number}" for number in range(2, len(taken) + 3)]
+        kept = [known] if known in numbered else []
+        return WebVisitor(person.id, next(n for n in (person.name, *kept, *numbered) if n.casefold() not in taken))
 
     async def calls_otherwise(self, person: WebVisitor) -> bool:
         """Whether somebody is known, by another name."""
@@ -117,13 +127,16 @@ class RoomGatherings(Struct, frozen=True):
                 out = await self.rules.shut_out([one.id for one in others])
                 browser.push(codec.directory([one for one in others if one.id not in out], self.rules.agents))
 
-    async def came(self, person: WebVisitor) -> None:
-        """Somebody has come, under a name that may be new: their rooms call them by it."""
+    async def came(self, person: WebVisitor) -> WebVisitor:
+        """Somebody has come, under a name that may be new: their rooms call them by it. Returns them as they are known
+        here."""
+        person = await self.directory.known_as(person)
         if await self.directory.calls_otherwise(person):
             for room, charter in (await self.board.charters.all()).items():
                 if charter.people.get(person.id, person.name) != person.name:
                     await self.board.alter(room, partial(_renamed, person))
         await self.directory.met(person)
+        return person
 
     async def opened(self, room: str, person: WebVisitor) -> None:
         await self.board.charters.change(room, lambda now: replace(now, made_by=now.made_by or person.id))

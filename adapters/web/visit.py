@@ -181,7 +181,7 @@ class PageVisit:
 
     async def _welcome(self) -> str:
         largest = 0 if self._house.ledger.files is None else MAX_FILE_BYTES
-        await self._house.gatherings.came(self._browser.person)
+        self._browser.person = await self._house.gatherings.came(self._browser.person)
         rooms = await self._board.rooms(self._browser.person.id)
         rules = self._house.ledger.rules
         limits = {"max_text": rules.max_text, "max_file_bytes": largest, "voice_s": rules.voice_s}

@@ -153,7 +153,8 @@ class _Door:
         """The page's person with the commands that they may not give, and how somebody logs in."""
         try:
             person = await self._log_in.person(request)
-            data = {"person": None if person is None else shown(person), **await self._log_in.about(person)}
+            called = None if person is None else shown(await self._adapter.known_as(person))
+            data = {"person": called, **await self._log_in.about(person)}
             if person is not None:
                 data["barred"] = list(await self._barred(person))
         except StorageError:

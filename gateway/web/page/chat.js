@@ -126,7 +126,7 @@ class Chat {
     const composer = new Composer(byId(`${name}-composer`), {
       label: "Reply",
       on: {
-        send: (text, more) => this.saying.say(this.room.linked(text), thread(), more),
+        send: (text, more) => this.saying.say(text, thread(), more),
         change: (message, text) => this.acts.change(message, this.room.linked(text)),
         stop: () => this.acts.stop(thread()),
         last: () => this.room.lastOf(this.me.id, thread()),

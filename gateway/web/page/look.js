@@ -114,35 +114,6 @@ export function lookKey(by, name, kind) {
   return kind === "person" ? by : `agent ${name}`;
 }
 
-const namesakes = new Map(); // the ids of people by their name
-const marks = new CSSStyleSheet(); // so that what is drawn already is told apart, too
-document.adoptedStyleSheets.push(marks);
-
-const markOf = (id) => (hashOf(id) % 1296).toString(36).padStart(2, "0");
-
-/** A person's name in a text. Where others here have the same one, it has a mark, the same for everybody who looks. */
-export function nameOf(id, name) {
-  const ids = namesakes.get(name) ?? new Set();
-  namesakes.set(name, ids);
-  if (id && !ids.has(id)) {
-    ids.add(id);
-    const told = [...ids].slice(ids.size === 2 ? 0 : -1);
-    if (ids.size > 1) for (const each of told) marks.insertRule(`[data-who="${CSS.escape(whoOf(each, name))}"]::after { content: " ·${markOf(each)}" }`);
-  }
-  return ids.size > 1 && id ? `${name} ·${markOf(id)}` : name;
-}
-
-/** What tells an element's person, so that the name in it can have a mark. */
-export function whoOf(id, name) {
-  return `${id} ${name}`;
-}
-
-/** An element with a person's name, which gets a mark as soon as others have the same one. */
-export function named(id, name, look) {
-  nameOf(id, name);
-  return el("span", { class: look, "data-who": id ? whoOf(id, name) : null }, name);
-}
-
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const fullTime = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
 const weekday = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });

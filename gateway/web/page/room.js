@@ -1,7 +1,5 @@
 /** The page's copy of the room that it shows: messages by id, their threads, and the version of the copy. */
 
-import { nameOf } from "./look.js";
-
 const PENDING_SEQ = 1e15;
 const FACES = 3;
 const MOST_ALONE = 1e6;
@@ -160,25 +158,16 @@ export class Room {
     return [...this.messages.values()].some((each) => each.live && each.kind === "agent" && each.thread === thread);
   }
 
-  /** The names that can be mentioned: agents first, then people, those who are not in the room last. `shown` tells
-   * people of one name apart. */
+  /** The names that can be mentioned: agents first, then people, those who are not in the room last. */
   get names() {
     const found = new Map();
-    for (const { name, by } of this.agents) found.set(name, { name, shown: name, kind: "agent", id: by });
-    for (const name of Room.answering) if (!found.has(name)) found.set(name, { name, shown: name, kind: "agent", id: name });
-    const person = (id, name, kind = "person") => [name, `${id} ${name}`].some((key) => found.has(key)) || found.set(`${id} ${name}`, { name, kind, id });
+    for (const { name, by } of this.agents) found.set(name, { name, kind: "agent", id: by });
+    for (const name of Room.answering) if (!found.has(name)) found.set(name, { name, kind: "agent", id: name });
+    const person = (id, name, kind = "person") => found.has(name) || found.set(name, { name, kind, id });
     for (const { id, name } of this.people) person(id, name);
     for (const { kind, by, name } of this.messages.values()) if (kind === "person") person(by, name);
     for (const { id, name } of Room.everybody) person(id, name, "not in this room");
-    const all = [...found.values()];
-    for (const each of all) if (each.kind !== "agent") nameOf(each.id, each.name); // all of one name are known before one is shown
-    return all.map((each) => ({ shown: nameOf(each.id, each.name), ...each }));
-  }
-
-  /** The text with mentions of those who share their name by who they are, as the gateway knows them. */
-  linked(text) {
-    const twins = this.names.filter(({ name, shown }) => shown !== name);
-    return twins.reduce((said, { id, name, shown }) => said.replaceAll(`@${shown}`, `[@${name}](person:${id})`), text);
+    return [...found.values()];
   }
 
   /** The place of the oldest message here. */

@@ -1,6 +1,6 @@
 /** Searching the room, or all: the newest messages with all the words; choosing one goes there. */
 
-import { el, fullTimeOf, named, toast } from "./look.js";
+import { el, fullTimeOf, toast } from "./look.js";
 import { plainText } from "./messages/markdown.js";
 
 const PAUSE_MS = 250;
@@ -77,7 +77,7 @@ export class Search {
   }
 
   item(message) {
-    const by = named(message.kind === "person" && message.by, message.name, "author");
+    const by = el("span", { class: "author" }, message.name);
     const at = el("time", { class: "time", datetime: message.at }, fullTimeOf(new Date(message.at)));
     const where = this.everywhere.checked ? el("span", { class: "addressee" }, `in ${this.on.title(message.room)}`) : null;
     const button = el("button", { type: "button" }, el("span", { class: "by-line" }, by, where, at), this.extract(message));

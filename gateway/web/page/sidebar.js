@@ -1,6 +1,6 @@
 /** The list of rooms, the switcher (Ctrl+K), the people in the room, and the drawer for all of these on a phone. */
 
-import { avatar, el, lookKey, named, nameOf } from "./look.js";
+import { avatar, el, lookKey } from "./look.js";
 import { signOf, slugOf, titleOf } from "./people/rooms.js";
 
 const byId = (id) => document.getElementById(id);
@@ -77,7 +77,7 @@ export class Sidebar {
   }
 
   showMe({ id, name }) {
-    byId("me").replaceChildren(avatar(name, "person", id), named(id, name, "name"), el("span", { class: "change" }, "Account"));
+    byId("me").replaceChildren(avatar(name, "person", id), el("span", { class: "name" }, name), el("span", { class: "change" }, "Account"));
   }
 }
 
@@ -148,7 +148,7 @@ export function showPresence({ people, present, agents }, room, online) {
     ...agents.map((agent) => ({ name: agent.name, kind: "agent", key: lookKey(agent.by, agent.name, "agent") })),
     ...people.map((person) => ({ name: person.name, kind: "person", key: person.id })),
   ];
-  const names = people.map(({ id, name }) => nameOf(id, name)).join(", ");
+  const names = people.map(({ name }) => name).join(", ");
   const unnamed = present - people.length;
   const all = unnamed > 0 ? `${names} and ${unnamed} more` : names;
   const word = present === 1 ? "person" : "people";

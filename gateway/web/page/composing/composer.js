@@ -1,6 +1,6 @@
 /** The field for messages: it grows with its text, takes files, and serves for replies and edits. */
 
-import { el, icon, ICONS, nameOf } from "../look.js";
+import { el, icon, ICONS } from "../look.js";
 import { plainText } from "../messages/markdown.js";
 import { Recorder } from "./recorder.js";
 import { Suggestions } from "./suggestions.js";
@@ -151,7 +151,7 @@ export class Composer {
   }
 
   reply(message) {
-    this.setContext({ quote: message }, `Replying to ${nameOf(message.kind === "person" && message.by, message.name)}`, plainText(message.text));
+    this.setContext({ quote: message }, `Replying to ${message.name}`, plainText(message.text));
   }
 
   /** Edit this message: the field's text replaces its text. */

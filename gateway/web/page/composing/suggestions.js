@@ -5,7 +5,7 @@ import { el } from "../look.js";
 const MOST = 8;
 
 export class Suggestions {
-  /** `sources` has `commands()` with [{name, about}], `names()` with [{name, shown, kind}], and `ask()` for others' names. */
+  /** `sources` has `commands()` with [{name, about}], `names()` with [{name, kind}], and `ask()` for others' names. */
   constructor(id, input, sources) {
     this.input = input;
     this.sources = sources;
@@ -50,7 +50,7 @@ export class Suggestions {
     if (asks && !typed) this.sources.ask();
     const fitting = this.sources.names().filter(({ name }) => name.toLowerCase().split(/\s/).some((word) => word.startsWith(typed)));
     const from = before.length - found[2].length - 1;
-    return fitting.slice(0, MOST).map(({ shown, kind }) => ({ from, text: `@${shown} `, about: kind, name: `@${shown}` }));
+    return fitting.slice(0, MOST).map(({ name, kind }) => ({ from, text: `@${name} `, about: kind, name: `@${name}` }));
   }
 
   draw(item, at) {

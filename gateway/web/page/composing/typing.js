@@ -1,6 +1,6 @@
 /** The line that says who is writing, in the room and in its open thread. */
 
-import { el, nameOf } from "../look.js";
+import { el } from "../look.js";
 
 const LASTS_MS = 6000;
 
@@ -11,8 +11,7 @@ export class TypingLine {
     this.who = new Map();
   }
 
-  told({ by, name: called, kind, thread, doing, ended }) {
-    const name = nameOf(kind === "person" && by, called);
+  told({ by, name, kind, thread, doing, ended }) {
     const key = `${thread ?? ""} ${by}`;
     if (ended) {
       this.end(key);

@@ -2,7 +2,6 @@
 
 import { giveHues, toast } from "../look.js";
 import { learnStanding } from "../messages/standing.js";
-import { titleOf } from "../people/rooms.js";
 
 export class Frames {
   constructor(chat) {
@@ -18,6 +17,7 @@ export class Frames {
       location.reload();
       return;
     }
+    if (you.name !== this.chat.me.name) toast(`Somebody else here is called ${this.chat.me.name}. Here you are ${you.name}.`);
     this.chat.become(you);
     this.chat.marksToGive = marks;
     this.chat.commands = commands;
@@ -26,7 +26,6 @@ export class Frames {
       if (document.activeElement === composer.input) composer.suggestions.update(); // of commands, of which there was nothing before
     }
     this.chat.rooms = rooms;
-    rooms.forEach(titleOf); // those with people of one name are known before one is shown
     this.chat.showTitle();
     this.chat.showUnread();
     for (const room of rooms) this.chat.marks.limit(room.id, room.seq);

@@ -1,6 +1,6 @@
 /** The parts of a message besides its text: the answered message, files, choices, and people's reactions. */
 
-import { el, icon, ICONS, named, nameOf } from "../look.js";
+import { el, icon, ICONS } from "../look.js";
 import { plainText } from "./markdown.js";
 import { showPicture } from "./viewer.js";
 
@@ -18,7 +18,7 @@ export function sizeText(bytes) {
 
 /** The answered message, shortened; a press shows it in full. */
 export function drawQuote(quote, jump) {
-  const name = named(quote.by, quote.name, "quote-name");
+  const name = el("span", { class: "quote-name" }, quote.name);
   const text = plainText(quote.text) || "…";
   const button = el("button", { type: "button", class: "quoted", dir: "auto" }, name, " ", text);
   button.setAttribute("aria-label", `In reply to ${quote.name}: ${text}`);
@@ -88,7 +88,7 @@ export function drawReactions(message, me, react) {
   const given = message.reactions.map(({ mark, by }) => ({ mark, by: by.filter(({ id }) => id !== OURS) })).filter(({ by }) => by.length);
   const chips = given.map(({ mark, by }) => {
     const mine = by.some((person) => person.id === me);
-    const names = by.map(({ id, name }) => nameOf(id, name)).join(", ");
+    const names = by.map(({ name }) => name).join(", ");
     const chip = el("button", { type: "button", class: "reaction", "aria-pressed": String(mine), title: names }, `${mark} `, el("span", {}, String(by.length)));
     chip.setAttribute("aria-label", `${mark} by ${names}`);
     chip.addEventListener("click", () => react?.(message, mine ? "" : mark));

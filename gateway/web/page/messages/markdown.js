@@ -1,7 +1,7 @@
 /** Markdown as sanitised DOM. Nothing here or elsewhere in the page assigns HTML text to the document. */
 
 import { Marked } from "../vendor/marked.esm.js";
-import { copyText, el, icon, ICONS, whoOf } from "../look.js";
+import { copyText, el, icon, ICONS } from "../look.js";
 import { drawFormulas, formulaExtensions } from "./formulas.js";
 import { purified } from "./purifying.js";
 import { readings } from "./reading.js";
@@ -106,7 +106,7 @@ export function render(text) {
   const fragment = sanitised(text);
   for (const link of fragment.querySelectorAll('a[href^="person:"]')) {
     const id = link.getAttribute("href").slice(7);
-    link.replaceWith(mention(link.textContent, id, whoOf(id, link.textContent.slice(1))));
+    link.replaceWith(mention(link.textContent, id));
   }
   if (text.includes("@")) markNames(fragment);
   drawFormulas(fragment);
@@ -119,8 +119,8 @@ export function render(text) {
   return fragment;
 }
 
-function mention(text, id, who) {
-  return el("span", { class: id === known.me ? "mention mine" : "mention", "data-who": who }, text);
+function mention(text, id) {
+  return el("span", { class: id === known.me ? "mention mine" : "mention" }, text);
 }
 
 /** Highlight @name in plain words, never in code or links. */

@@ -3,7 +3,7 @@
 import { colorCode } from "./colors.js";
 import { pieces, render, settledLength } from "./markdown.js";
 import { drawChoices, drawFiles, drawPicker, drawQuote, drawReactions } from "./extras.js";
-import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, colored, isUnder, lookKey, named, sameDay, timeOf } from "../look.js";
+import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, colored, isUnder, lookKey, sameDay, timeOf } from "../look.js";
 import { mayGive, whyLink } from "./standing.js";
 
 const TOGETHER_MS = 5 * 60_000;
@@ -67,7 +67,7 @@ export class MessageView {
   row() {
     const { by, name, kind, to } = this.message;
     const key = lookKey(by, name, kind);
-    this.author = colored(named(kind === "person" && by, name, "author"), key);
+    this.author = colored(el("span", { class: "author" }, name), key);
     this.time = el("time", { class: "time" });
     const link = el("a", { class: "time-link", href: this.actions.link(this.message), tabindex: "-1" }, this.time);
     const tag = kind === "agent" ? el("span", { class: "tag" }, "agent") : null;

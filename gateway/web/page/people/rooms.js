@@ -1,7 +1,7 @@
 /** Rooms and their people: to whom one can write, who is in a room, what can be done with it. */
 
 import { confirmed } from "../acts.js";
-import { avatar, el, icon, lookKey, named, nameOf, toast } from "../look.js";
+import { avatar, el, icon, lookKey, toast } from "../look.js";
 import { Room } from "../room.js";
 import { settings } from "./notifications.js";
 
@@ -16,7 +16,7 @@ export function signOf({ kind }) {
 /** The id that the gateway gives a room of this name. */
 export const slugOf = (name) => [...name.toLowerCase()].slice(0, 40).join("").replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "");
 
-export const titleOf = (room) => (room.with ? nameOf(room.with, room.title) : room.title ?? room.id);
+export const titleOf = (room) => (room.title ?? room.id);
 
 export class Rooms {
   /** `chat` has `room`, `rooms`, `me` and `connection`. */
@@ -140,7 +140,7 @@ export class Rooms {
 
 function memberRow({ id, name, here }, me) {
   const state = here ? el("span", { class: "here" }, "here") : null;
-  return el("li", {}, avatar(name, "person", id), el("span", { class: "name" }, named(id, name), id === me ? " (you)" : ""), state);
+  return el("li", {}, avatar(name, "person", id), el("span", { class: "name" }, name, id === me ? " (you)" : ""), state);
 }
 
 function agentRow({ by, name }) {
@@ -162,7 +162,7 @@ function finder(take) {
     const found = (everybody ?? []).filter((one) => one.name.toLowerCase().includes(typed)).slice(0, 100);
     list.replaceChildren(...found.map((one) => {
       const tag = one.kind === "agent" || one.done ? el("span", { class: "tag" }, one.done ? "invited" : "agent") : null;
-      const button = el("button", { type: "button", disabled: Boolean(one.done) }, avatar(one.name, one.kind, lookKey(one.id, one.name, one.kind)), named(one.id, one.name, "name"), tag);
+      const button = el("button", { type: "button", disabled: Boolean(one.done) }, avatar(one.name, one.kind, lookKey(one.id, one.name, one.kind)), el("span", { class: "name" }, one.name), tag);
       button.addEventListener("click", () => take(one));
       return el("li", {}, button);
     }));

@@ -1,6 +1,6 @@
 /** Saving a room: everything that was said in it, as a file that the browser makes. */
 
-import { fullTimeOf, nameOf, toast } from "../look.js";
+import { fullTimeOf, toast } from "../look.js";
 import { titleOf } from "./rooms.js";
 
 const MOST_PAGES = 500;
@@ -49,9 +49,9 @@ export class SavedRoom {
 }
 
 function asMarkdown(room, messages) {
-  const said = messages.map(({ by, kind, name, at, text, thread, files }) => {
+  const said = messages.map(({ name, at, text, thread, files }) => {
     const names = (files ?? []).map((file) => `\n\n📎 ${file.name}`).join("");
-    return `**${nameOf(kind === "person" && by, name)}**${thread ? ", in a thread" : ""}, ${fullTimeOf(new Date(at))}\n\n${text}${names}\n`;
+    return `**${name}**${thread ? ", in a thread" : ""}, ${fullTimeOf(new Date(at))}\n\n${text}${names}\n`;
   });
   return `# ${room}\n\n${said.join("\n---\n\n")}`;
 }
