@@ -528,6 +528,39 @@ async def test_only_the_last_exchange_is_answered_again_also_when_others_speak_m
         await expect(page.locator(".message.person .body")).to_have_text(["How many?", "Or five?"])
 
 
+async def test_on_a_phone_every_message_has_its_actions_a_tap_moves_nothing_and_a_finger_may_tremble(
+    browser: Browser,
+) -> None:
+    async with web_chat() as chat, listening(chat):
+        page = await enter(browser, chat, "Ada", **PHONE)
+        for number in range(4):
+            text = f"m{number} " + "with so many words that they need more than a line of the phone " * (number % 2)
+            await chat.adapter.send(LOBBY, text, speaker=GUIDE, nonce=str(number), final=True)
+        await expect(page.locator(".message.continued")).to_have_count(3)
+        for number in range(4):
+            message = page.locator(".message", has_text=f"m{number}")
+            await expect(tool(message, "Actions")).to_be_visible()
+            words = "(body) => { const range = document.createRange(); range.selectNodeContents(body);"
+            right = await message.locator(".body").evaluate(f"{words} return range.getBoundingClientRect().right; }}")
+            box = await tool(message, "Actions").bounding_box()
+            assert box is not None
+            assert number == 0 or right <= box["x"], "it stands on the words"
+        heights = "(rows) => rows.map((row) => row.getBoundingClientRect().top)"
+        before = await page.locator(".message .row").evaluate_all(heights)
+        await page.locator(".message", has_text="m2").locator(".body").tap()
+        assert await page.locator(".message .row").evaluate_all(heights) == before
+        finger = await page.context.new_cdp_session(page)
+        box = await page.locator(".message", has_text="m3").locator(".body").bounding_box()
+        assert box is not None
+        touch = {"x": box["x"] + 9, "y": box["y"] + box["height"] / 2}
+        await finger.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [touch]})
+        await finger.send(
+            "Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{**touch, "x": touch["x"] + 4}]}
+        )
+        await expect(page.get_by_role("dialog", name="Actions on the message from Guide")).to_be_visible()
+        await finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
 async def test_a_finger_that_opened_the_sheet_presses_nothing_when_it_lets_go(browser: Browser) -> None:
     async with web_chat() as chat, listening(chat):
         page = await enter(browser, chat, "Ada", **PHONE)

@@ -101,6 +101,24 @@ async def test_a_file_that_fails_holds_back_what_was_to_go_with_it(browser: Brow
         assert heard == []
 
 
+async def test_a_file_that_is_attached_offline_waits_as_its_text_does(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
+        page = await enter(browser, chat, "Ada")
+        await page.context.set_offline(True)
+        await expect(page.locator("#connection")).to_contain_text("You are offline")
+        await page.locator("#room-composer input[type=file]").set_input_files([CSV])
+        await expect(page.locator(".uploads li")).to_contain_text("Try again")
+        await expect(page.get_by_role("alert").filter(has_text="It waits until the connection is back")).to_be_visible()
+        await say(page, "the numbers")
+        await expect(page.get_by_role("alert").filter(has_text="Not sent yet: a file waits")).to_be_visible()
+        assert heard == []
+        await page.context.set_offline(False)
+        await expect(page.locator(".message.person .file")).to_contain_text("sales.csv")
+        await expect(page.locator(".sending")).to_have_count(0)
+        assert [(each.text, each.attachments[0].name) for each in heard] == [("the numbers", "sales.csv")]
+        await expect(page.get_by_role("alert").filter(has_text="Not sent yet")).to_have_count(0)
+
+
 @pytest.mark.parametrize("place", ["paste", "drop"])
 async def test_files_are_pasted_and_dropped_and_go_without_words(browser: Browser, place: str) -> None:
     async with web_chat() as chat, listening(chat) as heard:

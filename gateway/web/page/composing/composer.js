@@ -21,7 +21,7 @@ export class Composer {
     this.waits = false;
     this.input = el("textarea", { rows: "1", "aria-label": label, placeholder: label, dir: "auto", "aria-autocomplete": "list", "aria-controls": `${place.id}-list`, enterkeyhint: "enter" });
     this.suggestions = new Suggestions(`${place.id}-list`, this.input, on);
-    this.uploads = new Uploads({ changed: () => this.changed(false), complain: (text) => this.complain(text) });
+    this.uploads = new Uploads({ changed: () => this.changed(false), complain: (text) => this.complain(text), warn: (text) => this.showError(text) });
     this.recorder = new Recorder({
       done: (file, send) => this.spoken(file, send),
       complain: (text) => this.complain(text),
@@ -87,12 +87,15 @@ export class Composer {
     if (!this.recorder.active) this.focus();
   }
 
+  /** The limits, at each new connection: what waited for one is uploaded. */
   limit({ max_text, max_file_bytes, max_files, voice_s }) {
     this.maxText = max_text;
     this.uploads.maxBytes = max_file_bytes;
     this.uploads.maxFiles = max_files;
     this.attach.hidden = !max_file_bytes;
     this.recorder.limit(max_file_bytes ? voice_s : 0);
+    const elsewhere = [...this.left.values()].flatMap(([, items]) => items);
+    for (const item of [...this.uploads.items, ...elsewhere]) item.again?.();
   }
 
   get value() {
@@ -184,6 +187,7 @@ export class Composer {
     const text = this.value.trim();
     const { files } = this.uploads;
     this.waits = !this.uploads.ready;
+    if (this.uploads.items.some((item) => item.again)) this.showError("Not sent yet: a file waits until the connection is back.");
     if (this.button.disabled) return;
     const length = text.length <= this.maxText ? text.length : [...text].length;
     if (length > this.maxText) {

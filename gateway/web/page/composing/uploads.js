@@ -4,10 +4,12 @@ import { el, icon, ICONS } from "../look.js";
 import { sizeText } from "../messages/extras.js";
 
 export class Uploads {
-  /** `changed()` is called when an upload starts, ends or fails; `complain(text)` says why a file is refused. */
-  constructor({ changed, complain }) {
+  /** `changed()` is called when an upload starts, ends or fails; `complain(text)` says why a file is refused, `warn(text)`
+   * why one waits. */
+  constructor({ changed, complain, warn }) {
     this.changed = changed;
     this.complain = complain;
+    this.warn = warn;
     this.maxBytes = 0;
     this.maxFiles = 10;
     this.items = [];
@@ -33,7 +35,7 @@ export class Uploads {
   }
 
   begin(file) {
-    const item = { file: null, request: new XMLHttpRequest() };
+    const item = { file: null, again: null };
     const bar = el("progress", { max: "1", value: "0", "aria-label": `Uploading ${file.name}` });
     const remove = el("button", { type: "button", class: "icon", "aria-label": `Remove ${file.name}` }, icon(ICONS.close));
     remove.addEventListener("click", () => this.remove(item));
@@ -49,7 +51,8 @@ export class Uploads {
   }
 
   post(item, file, bar) {
-    const { request } = item;
+    const request = new XMLHttpRequest();
+    item.request = request;
     request.open("POST", "/files");
     request.responseType = "json";
     if (file.type) request.setRequestHeader("content-type", file.type);
@@ -63,8 +66,22 @@ export class Uploads {
       bar.remove();
       this.show();
     });
-    request.addEventListener("error", () => this.fail(item, `${file.name} could not be uploaded. Check the connection and try again.`));
+    request.addEventListener("error", () => this.wait(item, file, bar));
     request.send(file);
+  }
+
+  /** A file that did not get through stays, and is uploaded when there is a connection again, or when the person wants it. */
+  wait(item, file, bar) {
+    const again = el("button", { type: "button", class: "again" }, "Try again");
+    item.again = () => {
+      item.again = null;
+      this.warn("");
+      again.replaceWith(bar);
+      this.post(item, file, bar);
+    };
+    again.addEventListener("click", () => item.again?.());
+    bar.replaceWith(again);
+    this.warn(`${file.name} could not be uploaded. It waits until the connection is back.`);
   }
 
   fail(item, text) {

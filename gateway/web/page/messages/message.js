@@ -9,6 +9,7 @@ import { mayGive, whyLink } from "./standing.js";
 const TOGETHER_MS = 5 * 60_000;
 const FRAME_MS = 8;
 const HELD_MS = 450; // a finger on a message, until its sheet opens
+const TREMBLE_PX = 10; // how far it may move meanwhile
 const RELEASED_MS = 400; // after the finger has gone, until its click has come
 const TOUCH = matchMedia("(hover: none)");
 const CONTROLS = "button, a, audio, video, input, textarea, summary"; // they have a use of their own for a finger that stays
@@ -81,12 +82,14 @@ export class MessageView {
     for (const near of ["pointerenter", "focusin"]) row.addEventListener(near, () => this.needTools());
     if (TOUCH.matches) {
       seen.observe(row); // nobody comes near there before a touch
-      let held;
+      let held, at;
       const keeps = ({ target }) => target.closest(`${CONTROLS}, .selecting`);
       row.addEventListener("pointerdown", (event) => {
+        at = event;
         if (event.pointerType === "touch" && !keeps(event)) held = setTimeout(() => this.openSheet(true), HELD_MS);
       });
-      for (const end of ["pointerup", "pointermove", "pointercancel"]) row.addEventListener(end, () => clearTimeout(held));
+      const trembles = (event) => event.type === "pointermove" && Math.hypot(event.x - at?.x, event.y - at?.y) < TREMBLE_PX;
+      for (const end of ["pointerup", "pointermove", "pointercancel"]) row.addEventListener(end, (event) => trembles(event) || clearTimeout(held));
       row.addEventListener("contextmenu", (event) => keeps(event) || event.target.closest("img") || event.preventDefault());
       row.addEventListener("mousedown", (event) => event.target.closest("button, a") && event.preventDefault()); // a focus would move it away
     }
