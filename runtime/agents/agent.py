@@ -22,6 +22,7 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import ExecutablePlaybook
 from runtime.execution.frames.outcomes import RaisedFailure, described, reason
 from runtime.execution.host import SessionHost
+from runtime.execution.prompt.step_words import shown_call
 from runtime.execution.prompt.with_files import heard_with_files
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
@@ -289,7 +290,8 @@ class Agent:
             await self._tell(f"session.went_wrong{again}")
             return
         why = reason(described(error), self._pages.texts)
-        await self._tell(f"session.playbook_failed{again}", playbook=place.playbook, error=why)
+        name = shown_call(place.playbook, self._pages.texts)
+        await self._tell(f"session.playbook_failed{again}", playbook=name, error=why)
 
     async def _tell(self, key: str, **values: object) -> None:
         """Tell the people of the conversation something that no program said, by the text's key."""

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from runtime.bus import Bus
 from runtime.core import errors
+from runtime.core.markup import Markdown
 from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
 from runtime.core.texts import Texts
 from runtime.events import frames as happened
@@ -101,13 +102,14 @@ def failed_call(frame: Frame, call: FrameCall, error: BaseException) -> CallRetu
 
 
 def reason(error: Sequence[str], texts: Texts) -> str:
-    """The reason for a failure, for people: without the rule that a model broke, and without a place in the program."""
+    """The reason for a failure, for people: without the rule that a model broke, without a place in the program, and a
+    sentence where Python has a value alone."""
     name, text = error
-    return (
-        texts("session.no_usable_answer")
-        if name == errors.NoUsableAnswer.__name__
-        else _PLACE.sub("", text).rstrip(".")
-    )
+    if name == errors.NoUsableAnswer.__name__:
+        return texts("session.no_usable_answer")
+    if name == KeyError.__name__:
+        return texts("session.no_entry", entry=Markdown(text))
+    return _PLACE.sub("", text).rstrip(".") or texts("session.no_reason")
 
 
 class Recorded(Exception):

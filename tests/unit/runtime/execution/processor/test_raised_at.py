@@ -4,7 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from runtime.core.markup import as_written
+from runtime.core.texts import english
 from runtime.execution.calls.remote import call_of, with_calls
+from runtime.execution.frames.outcomes import reason
+from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.execution.processor.walking import Walk, compiled, main, walking
 
@@ -41,7 +45,7 @@ def logged(walk: Walk) -> list[object]:
 async def test_a_failure_names_the_innermost_playbook_and_the_lines_that_led_to_it() -> None:
     async with walking(main("- Set $rate to 0", "- $rate:float = Ship([])", code=SHIP)) as walk:
         [said] = await walk.say("hi")
-    assert said == "⚠️ Weigh failed: division by zero. Write again to start over."
+    assert said == "⚠️ Weigh failed: division by zero. The next message starts it over."
     assert [fact.data.get("where") for fact in walk.talk.world.facts if fact.kind == "ret"] == [
         ["Host", "Weigh", None, LINES]
     ] * 3
@@ -60,7 +64,7 @@ async def test_a_failure_in_a_step_of_another_agent_names_that_step() -> None:
 async def test_an_exception_that_replaces_a_caught_one_was_raised_where_it_was_raised() -> None:
     async with walking(main("- $rate:float = ShipOrPay([])", code=SHIP)) as walk:
         [said] = await walk.say("hi")
-    assert said == "⚠️ ShipOrPay failed: nothing to pay. Write again to start over."
+    assert said == "⚠️ Ship or pay failed: nothing to pay. The next message starts it over."
     assert logged(walk) == ["Host: ShipOrPay, test.pb:22 in ShipOrPay"]
 
 
@@ -161,7 +165,9 @@ async def test_an_exception_keeps_type_text_and_place_from_python_through_steps_
         assert await walk.say("hi") == [said]
         await walk.talk.rested()
         [failed] = await walk.say("go on")
-    assert failed.endswith(f" failed: {said.partition(': ')[2]}. Write again to start over.")
+    name, _, text = said.partition(": ")
+    why = as_written(reason((name, text), english()))
+    assert failed.endswith(f" failed: {why}. The next message starts it over.")
     assert str(logged(walk)[0]).endswith(place)
 
 

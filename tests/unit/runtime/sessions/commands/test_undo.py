@@ -201,7 +201,7 @@ async def Main():
 async def test_the_words_that_are_quoted_notify_nobody_and_are_shown_as_they_are() -> None:
     async with talking(counter(), Model(), after=("hi", "*see* [@Bob](person:test:Bob)\nand @Bob")) as talk:
         [told] = await talk.say("", kind="undo")
-    assert "\\*see\\* \\[@\u2060Bob\\](person:test:Bob) and @\u2060Bob" in told
+    assert "\\*see\\* &#91;@\u2060Bob&#93;(person:test:Bob) and @\u2060Bob" in told
 
 
 async def test_among_others_only_who_wrote_it_or_an_owner_undoes_it() -> None:

@@ -14,8 +14,8 @@ async def LookUpTaxCodes():
     return 1 / 0
 """
 
-WENT_WRONG = "⚠️ Something went wrong. Write again to start over."
-FAILED = "⚠️ LookUpTaxCodes failed: division by zero. Write again to start over."
+WENT_WRONG = "⚠️ Something went wrong. The next message starts it over."
+FAILED = "⚠️ Look up tax codes failed: division by zero. The next message starts it over."
 
 
 def taxes() -> Program:

@@ -13,7 +13,7 @@ async def Join():
     await Say("meeting", "two")
     await WaitForMessage("meeting")
 """
-FAILED = "⚠️ Talk failed: no luck. Write again to start over."
+FAILED = "⚠️ Talk failed: no luck. The next message starts it over."
 
 
 async def test_a_host_that_failed_begins_anew_only_when_somebody_writes() -> None:
