@@ -1,7 +1,5 @@
 """A name, a room's or a file's, and the words of somebody else stand in every text of ours as they were written."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

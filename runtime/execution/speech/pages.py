@@ -13,9 +13,9 @@ from runtime.channels.outbox import LivePage, Outbox
 from runtime.core.address import Address, Speaker, platform_in
 from runtime.core.background import WakeSignal
 from runtime.core.errors import AdapterError
-from runtime.core.ids import AgentId, MessageId, StreamId
+from runtime.core.ids import AgentId
 from runtime.core.markup import as_written
-from runtime.core.message import Attachment, Choice, Message, StreamObserver, StreamStart
+from runtime.core.message import Attachment, Choice
 from runtime.core.page import PageSpec
 from runtime.core.texts import Texts
 from runtime.events.talk import PageCutShort, PageFailed, PageSettled

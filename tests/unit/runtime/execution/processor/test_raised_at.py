@@ -8,7 +8,6 @@ from runtime.core.markup import as_written
 from runtime.core.texts import english
 from runtime.execution.calls.remote import call_of, with_calls
 from runtime.execution.frames.outcomes import reason
-from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.execution.processor.walking import Walk, compiled, main, walking
 

@@ -1,11 +1,6 @@
 """Whom the answers of commands are for: who gave them, where others read along."""
 
-from __future__ import annotations
-
-import pytest
-
 from runtime.core.texts import english
-from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import FORK_WANTED
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
@@ -38,9 +33,9 @@ async def test_who_asks_is_answered_alone_and_what_was_done_is_told_to_all() -> 
         assert talk.world.specs[-1].alone == ""
 
 
-async def test_who_cannot_fork_is_told_alone_and_a_fork_to_all(sandbox: MontySandbox) -> None:
+async def test_who_cannot_fork_is_told_alone_and_a_fork_to_all() -> None:
     model = Model(block('await Step("Main:01:QUE")', 'await Say("user", "Hi.")', 'await Yld("user")'))
-    async with talking(WORKER, model, sandbox) as talk:
+    async with talking(WORKER, model) as talk:
         await talk.say("go", private=False)
         talk.world.has_threads = False
         await talk.say("", kind=FORK_WANTED, private=False, name="Ben")

@@ -49,9 +49,9 @@ class BuggyModel(Model):
 async def test_a_bug_ends_its_playbook_with_a_sentence_and_asks_the_model_no_second_time() -> None:
     worker = program(agent("Worker", llm("Main", "01:QUE Work; YLD for user", begins=True)))
     model = BuggyModel()
-    async with talking(worker, model, sandbox) as talk:
+    async with talking(worker, model) as talk:
         assert await talk.say("go") == ["⚠️ Main failed: a bug. The next message starts it over."]
-    async with talking(worker, model, sandbox, world=talk.world) as later:
+    async with talking(worker, model, world=talk.world) as later:
         await later.rested()
     assert len(model.asked) == 1
 
@@ -64,12 +64,10 @@ async def test_a_bug_ends_its_playbook_with_a_sentence_and_asks_the_model_no_sec
         ('int("<b>x</b>")', "invalid literal for int() with base 10: '\\<b\\>x\\</b\\>'"),
     ],
 )
-async def test_people_read_a_sentence_where_python_has_a_value_alone(
-    code: str, why: str, sandbox: MontySandbox
-) -> None:
+async def test_people_read_a_sentence_where_python_has_a_value_alone(code: str, why: str) -> None:
     main = python("LookUpOrder", trigger="BGN When program starts")
     desk = program(agent("Desk", main, code=f"async def LookUpOrder():\n    message = 'x'\n    {code}\n"))
-    async with talking(desk, Model(), sandbox) as talk:
+    async with talking(desk, Model()) as talk:
         assert await talk.say("go") == [f"⚠️ Look up order failed: {why}. The next message starts it over."]
         [failed] = talk.named("playbook.failed")
         assert "LookUpOrder" in str(failed.data["raised_at"])

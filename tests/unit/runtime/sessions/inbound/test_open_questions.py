@@ -87,9 +87,9 @@ async def test_only_who_is_asked_answers_in_the_thread() -> None:
         assert await talk.say("right", place=thread) == ["went right"]
 
 
-async def test_other_words_than_the_options_are_answered_in_the_thread(sandbox: MontySandbox) -> None:
+async def test_other_words_than_the_options_are_answered_in_the_thread() -> None:
     choosing = asking(ONE.format(more=', ["left", "right"]'))
-    async with talking(choosing, Model(), sandbox, places=MemoryPlaceStore()) as talk:
+    async with talking(choosing, Model(), places=MemoryPlaceStore()) as talk:
         talk.post("hi")
         thread, told = below(await asked(talk)), english()("session.question_choose", options="left, right")
         assert await talk.say("what does left mean?", place=thread) == [told]
@@ -97,8 +97,8 @@ async def test_other_words_than_the_options_are_answered_in_the_thread(sandbox: 
         assert await talk.say("left", place=thread) == ["went left"]
 
 
-async def test_what_people_say_to_each_other_in_the_thread_answers_nothing(sandbox: MontySandbox) -> None:
-    async with talking(asking(), Model(), sandbox, places=MemoryPlaceStore()) as talk:
+async def test_what_people_say_to_each_other_in_the_thread_answers_nothing() -> None:
+    async with talking(asking(), Model(), places=MemoryPlaceStore()) as talk:
         talk.post("hi")
         thread = below(await asked(talk))
         assert await talk.say("@Ada what do you think?", name="Bo", place=thread) == []

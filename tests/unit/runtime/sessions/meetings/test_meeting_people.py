@@ -88,13 +88,11 @@ async def test_somebody_who_declines_is_missing_and_the_caller_hears_it(words: s
         ("no time", ["You have declined meeting 100.", "Meeting 100 did not take place: Alice: REJECTED - no time"]),
     ],
 )
-async def test_words_in_the_thread_below_an_invitation_are_for_its_meeting(
-    words: str, shown: list[str], sandbox: MontySandbox
-) -> None:
+async def test_words_in_the_thread_below_an_invitation_are_for_its_meeting(words: str, shown: list[str]) -> None:
     talks = hosted('return await heard("hello")', ALICE, CAROL, required_attendees=["Alice"])
     world = still()[0]
     world.has_threads = False
-    async with talking(talks, Model(), sandbox, world=world, places=MemoryPlaceStore()) as talk:
+    async with talking(talks, Model(), world=world, places=MemoryPlaceStore()) as talk:
         await post(talk, "go", private=False)
         thread = replace(ADDRESS, thread=str(talk.chat.index(ASKED)))
         told = await post(talk, "me too", name="Carol", private=False, place=thread)
@@ -104,7 +102,7 @@ async def test_words_in_the_thread_below_an_invitation_are_for_its_meeting(
         assert await post(talk, words, name="Alice", private=False, place=thread) == shown
 
 
-async def test_a_plain_refusal_in_ones_own_words_declines(sandbox: MontySandbox) -> None:
+async def test_a_plain_refusal_in_ones_own_words_declines() -> None:
     talks = hosted("return 1", ALICE, CAROL, required_attendees=["Alice"])
     async with talking(talks, Model(), world=still()[0]) as talk:
         await post(talk, "go", private=False)

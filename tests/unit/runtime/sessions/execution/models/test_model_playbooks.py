@@ -105,8 +105,7 @@ async def test_code_may_catch_what_a_playbook_raises() -> None:
 
 async def test_code_that_keeps_failing_ends_its_playbook_with_its_own_error() -> None:
     model = Model(turn("x = 1 / 0"), block("# resume: 2", "x = 2 / 0"), block("# resume: 3", "x = 3 / 0"))
-    async with talking(one_step(), model, sandbox) as talk:
-        (said,) = await talk.say("go")
+    (said,) = await answered(one_step(), model, "go")
     assert said == "⚠️ Main failed: division by zero. The next message starts it over."
 
 
