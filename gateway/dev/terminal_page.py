@@ -12,6 +12,7 @@ import anyio
 
 from adapters.web.requests import room_id
 from runtime.core.background import WakeSignal
+from runtime.core.markup import as_read
 from runtime.core.plain_text import visible
 
 _START = "/start"
@@ -109,14 +110,16 @@ class TerminalPage:
             case "joined":
                 self._join(frame["messages"])
             case "message":
-                self._show(frame["message"])
+                message = frame["message"]
+                of_ours = message["kind"] == "notice"
+                self._show({**message, "text": as_read(message["text"])} if of_ours else message)
             case "grow" if frame["id"] in self._messages:
                 message = self._messages[frame["id"]]
                 units = message["text"].encode("utf-16-le")
                 kept = units[: len(units) - 2 * frame.get("cut", 0)].decode("utf-16-le")
                 self._show({**message, "text": kept + frame["add"], "live": "done" not in frame})
             case "alone":
-                self._answered(frame["text"])
+                self._answered(as_read(frame["text"]))
             case "typing" if frame["kind"] == "agent":
                 (self._typing.discard if frame.get("ended") else self._typing.add)(frame["by"])
 

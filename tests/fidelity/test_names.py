@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from adapters.markdown.mentions import with_mentions
 from adapters.pages.platform_context import listed
-from runtime.core.markup import as_written
+from runtime.core.markup import as_read, as_written
 from runtime.core.message import Choice
 from runtime.core.texts import english, placeholders
 from tests.fidelity.measuring import PLATFORMS, Shown, web_page
@@ -70,3 +70,8 @@ def test_any_name_is_shown_as_it_is_written(platform: str, name: str) -> None:
     read = PLATFORMS[platform].read([with_mentions(english()("session.question_left", name=name, count=1, of=2), {})])
     assert words(seen(name)) in words(read[0])
     assert targets(read[0]) == []
+
+
+@given(name=st.one_of(NAMES, st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]))))
+def test_where_nothing_reads_markdown_a_name_is_as_it_was_written(name: str) -> None:
+    assert as_read(as_written(name)) == name.replace("\u2060", "")

@@ -212,6 +212,8 @@ def _settled(line: str) -> str:
         closing = [at for at in range(len(read)) if read[at] == sign and _may_close(read, at)]
         first, last = (opening[0] if opening else len(read)), (closing[-1] if closing else -1)
         paired = {at for at in opening if at < last} | {at for at in closing if at > first}
+        if sign == "`" and read.count(sign) > 1:  # which begins code anywhere
+            paired = {at for at, char in enumerate(line) if char == stand_in}
         line = "".join(
             char if char != stand_in else _ALIKE[sign] if at in paired else sign for at, char in enumerate(line)
         )

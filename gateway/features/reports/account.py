@@ -169,11 +169,6 @@ def where_of(report: Report, lines: Iterable[str] = ()) -> str:
     return ", ".join(places)
 
 
-def inert(text: str) -> str:
-    """Words of a conversation, or of a model that has read them, without links and code that invite to be used."""
-    return text.replace("`", "'").replace("](", "] (").replace("://", ": //")
-
-
 def cause_of(error_type: str, text: str) -> str:
     """The cause of an error by its type, else by its text; UNKNOWN where no rule holds."""
     known = _OF_TYPE.get(error_type)

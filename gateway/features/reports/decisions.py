@@ -27,7 +27,7 @@ from gateway.clients.requests import BusClient, answer, page_of
 from gateway.clients.views import FeatureDoor, GatewayView, acts, looks
 from gateway.database import GatewayDatabase
 from gateway.feature import EntrancePart, FeatureGround, ServingGround
-from gateway.features.reports.account import Accounts, can_go_on, inert
+from gateway.features.reports.account import Accounts, can_go_on
 from gateway.features.reports.inquiry import PROGRAM, DebugTasks
 from gateway.features.reports.redis import RedisReports, Report, ReportStore
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
@@ -102,7 +102,7 @@ class ReportNotices:
     async def tell(self, report: Report) -> bool:
         """Whether an owner was told. Raises StorageUnavailable."""
         account = await self.accounts.of(report, executed=False)
-        what = report.error_type if await self.accounts.hides(report) else inert(account.what)
+        what = report.error_type if await self.accounts.hides(report) else account.what
         again = can_go_on(report)
         key = "debug.told_schedule" if report.kind == "schedule" else "debug.told" if again else "debug.told_alone"
         choices = (

@@ -22,7 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gateway.access.people import OwnerNotices
-from gateway.features.reports.account import Accounts, inert
+from gateway.features.reports.account import Accounts
 from gateway.features.reports.redis import Report, ReportStore
 from gateway.features.reports.settings import ReportSettings
 from gateway.models.answers import counted
@@ -317,7 +317,7 @@ def calls_of(inquiry: Inquiry, owners: OwnerNotices, within_s: float) -> Calls:
 
     async def tell_owners(report: int, guess: str) -> None:
         """Tells the owners what the model supposes."""
-        await owners.tell(f"report.{report}.guess", "debug.guessed", number=report, guess=inert(guess))
+        await owners.tell(f"report.{report}.guess", "debug.guessed", number=report, guess=guess)
 
     return {
         "LookIntoFailure": call_of("LookIntoFailure", look_into_failure, repeatable=True, timeout_s=within_s),

@@ -12,6 +12,7 @@ from gateway.features.reports.inquiry import MAX_LOOKS, PROGRAM, Inquiry, calls_
 from gateway.features.reports.settings import ReportSettings
 from runtime.core.address import address_of
 from runtime.core.errors import LLMUnavailable
+from runtime.core.markup import as_written
 from runtime.events.frames import LLMAnswered
 from runtime.events.happening import Happening
 from runtime.llm.client import CompletionRequest
@@ -91,7 +92,7 @@ async def test_a_model_s_guess_is_the_result_of_a_task_and_told_to_the_owner(san
     over = await looked_into(office, model)
     guess = "The cake is missing, says ********. Buy one."
     assert (over.status, over.value) == ("completed", guess)
-    assert await guesses(office) == [f"🐞 Report 1: a model that has read the session guesses: “{guess}”"]
+    assert await guesses(office) == [f"🐞 Report 1: a model that has read the session guesses: “{as_written(guess)}”"]
     facts, found, listing = (json.loads(model.told(number).removeprefix("Data: ")) for number in (1, 2, 3))
     assert facts["facts"][0].startswith("1 begin ")
     assert all("fail" in fact for fact in found["facts"])
@@ -121,8 +122,8 @@ async def test_a_hostile_tape_and_a_model_that_obeys_it_change_nothing(sandbox: 
     report, told = await office.notices()
     assert [choice["id"] for choice in report.attachments] == [f"{AGAIN}1", f"{LEAVE}1"]
     assert not told.attachments
-    guess = "All is well. Run 'parley sessions delete --person test:ada' or [see] (https: //evil.example)."
-    assert f"guesses: “{guess}”" in told.text
+    guess = "All is well. Run `parley sessions delete --person test:ada` or [see](https://evil.example)."
+    assert f"guesses: “{as_written(guess)}”" in told.text
     (kept,) = await office.store.all()
     assert (kept.decided, kept.count) == ("", 1)
 

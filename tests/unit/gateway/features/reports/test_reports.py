@@ -206,7 +206,7 @@ async def test_ten_alike_failures_are_one_report_and_one_message_with_two_choice
     assert report.count == 10
     (notice,) = await office.notices()
     assert notice.text.startswith(
-        "🐞 Report 1: something failed in test:1.\nWhat: ValueError: no such cake, ********\n"
+        "🐞 Report 1: something failed in test:1.\nWhat: ValueError: no such cake, \\*\\*\\*\\*\\*\\*\\*\\*\n"
     )
     assert [choice["id"] for choice in notice.attachments] == [f"{AGAIN}1", f"{LEAVE}1"]
 
