@@ -20,7 +20,7 @@ from runtime.core.background import OnDemand
 from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, QueueFull
 from runtime.core.ids import ANYONE, AgentId, MeetingId, ParticipantId, PersonId, ScheduleId, person_id
-from runtime.core.markup import Markdown
+from runtime.core.markup import MarkdownPart
 from runtime.core.message import Message, MessageType
 from runtime.core.texts import Texts
 from runtime.execution.calls.ask import SessionQuestions, answer_of
@@ -249,7 +249,7 @@ class HumanAttendees(Struct, eq=False):
         if meeting.place is None and who in self._journal.state.people:
             self._meetings.answered(meeting, who, JOINED)
             return
-        name = Markdown("" if who == ANYONE else f"@{self._name(who)} ")  # a mention
+        name = MarkdownPart("" if who == ANYONE else f"@{self._name(who)} ")  # a mention
         host = self._journal.state.agents[meeting.host].klass
         text = self._pages.texts("meeting.invitation", name=name, host=host, id=meeting.id, topic=meeting.topic)
         if meeting.frame not in self._journal.state.frames:

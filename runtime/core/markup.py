@@ -17,7 +17,7 @@ _READ = re.compile(
 _MARKED = re.compile("\\\\([^A-Za-z0-9\\s])|&#([0-9]{1,3});|\u2060")
 
 
-class Markdown(Struct, frozen=True):
+class MarkdownPart(Struct, frozen=True):
     """A value that is Markdown already: it becomes a part of a text of ours as it is."""
 
     text: str

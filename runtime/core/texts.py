@@ -16,7 +16,7 @@ from pathlib import Path
 from string import Formatter
 
 from runtime.core.errors import ConfigError
-from runtime.core.markup import Markdown, as_written
+from runtime.core.markup import MarkdownPart, as_written
 
 LANGUAGE = "en"
 """The language that comes with Parley."""
@@ -61,7 +61,7 @@ class Texts:
 
 
 def _within(value: object) -> object:
-    return value if isinstance(value, Markdown | int) else as_written(str(value))
+    return value if isinstance(value, MarkdownPart | int) else as_written(str(value))
 
 
 @cache

@@ -40,7 +40,7 @@ from adapters.retrying import MayFail
 from runtime.core.address import GATEWAY, Address
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, StorageUnavailable
-from runtime.core.markup import Markdown
+from runtime.core.markup import MarkdownPart
 from runtime.core.texts import Texts
 
 MAX_BEGUN: Final = 1000
@@ -179,7 +179,7 @@ class InteractionMenu(Struct, frozen=True):
         text = self.texts("sessions.taken")
         if kind_of(interaction) == "start":
             thread = self._begun.get(str(interaction["id"]))
-            place = Markdown(f"<#{thread}>")
+            place = MarkdownPart(f"<#{thread}>")
             text = self.texts("sessions.here") if thread is None else self.texts("sessions.there", place=place)
         self.receipts.settle(interaction, text)
 
@@ -226,7 +226,7 @@ class InteractionMenu(Struct, frozen=True):
         except AdapterError as error:
             await self.answers.say(interaction, DiscordWords(self.texts("sessions.not_invited", reason=error)))
             return
-        said = self.texts("sessions.invited", person=Markdown(f"<@{person}>"))
+        said = self.texts("sessions.invited", person=MarkdownPart(f"<@{person}>"))
         await self.answers.say(interaction, DiscordWords(said, frozenset({person})), openly=True)
 
     async def _suggest(self, interaction: Mapping[str, Any]) -> None:

@@ -38,7 +38,7 @@ from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, StorageError, StorageUnavailable
 from runtime.core.ids import SessionId
-from runtime.core.markup import Markdown
+from runtime.core.markup import MarkdownPart
 from runtime.core.message import Choice
 from runtime.core.plain_text import whole_number
 from runtime.core.texts import Texts
@@ -115,7 +115,7 @@ class ReportNotices:
             choices if again else (),
             among="debug.told_among" if key == "debug.told" else "",
             number=report.number,
-            data_dir=Markdown(self._option),
+            data_dir=MarkdownPart(self._option),
             conversation=report.conversation,
             where=account.where,
             what=what,

@@ -11,7 +11,7 @@ from gateway.features.tasks.words import TaskWords, stands_for
 from runtime.core.address import address_data, address_of
 from runtime.core.errors import ArchiveUnavailable, QueueFull
 from runtime.core.ids import CounterpartId
-from runtime.core.markup import Markdown
+from runtime.core.markup import MarkdownPart
 from runtime.core.message import Message
 from runtime.core.plain_text import shortened
 from runtime.core.texts import Texts
@@ -133,7 +133,7 @@ class TaskOrders(PostingPart):
             return None
         texts, does = self._around.on(place.platform).texts, f"{task.klass}.{task.playbook}"
         if task.status == "completed":
-            text = texts("session.task_place_done", does=does, result=Markdown(in_words(task.value)))
+            text = texts("session.task_place_done", does=does, result=MarkdownPart(in_words(task.value)))
         else:
             text = texts("session.task_place_failed", does=does, how=ended_in_words(task))
         text, now = shortened(text, MAX_TOLD_CHARS), self._around.clock.now()

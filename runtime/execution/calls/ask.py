@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from runtime.core.address import CLIENT, Address, thread_name
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import PersonId
-from runtime.core.markup import Markdown
+from runtime.core.markup import MarkdownPart
 from runtime.core.message import Message, MessageType
 from runtime.execution.calls.builtins import BuiltinCalls
 from runtime.execution.frames.frame import Frame, FrameCall, check_waits
@@ -223,7 +223,7 @@ class SessionQuestions:
             return text
         does = f"{frame.agent.klass}.{frame.state.playbook}"
         return self._pages.texts(
-            "tasks.asks" if options else "tasks.asks_words", task=order.number, does=does, text=Markdown(text)
+            "tasks.asks" if options else "tasks.asks_words", task=order.number, does=does, text=MarkdownPart(text)
         )
 
     def put(

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from runtime.bus import Bus
 from runtime.core import errors
-from runtime.core.markup import Markdown
+from runtime.core.markup import MarkdownPart
 from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
 from runtime.core.texts import Texts
 from runtime.events import frames as happened
@@ -108,7 +108,7 @@ def reason(error: Sequence[str], texts: Texts) -> str:
     if name == errors.NoUsableAnswer.__name__:
         return texts("session.no_usable_answer")
     if name == KeyError.__name__:
-        return texts("session.no_entry", entry=Markdown(text))
+        return texts("session.no_entry", entry=MarkdownPart(text))
     return _PLACE.sub("", text).rstrip(".") or texts("session.no_reason")
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from runtime.core.address import SCRATCH, Address, address_data
 from runtime.core.errors import AdapterError, ArchiveUnavailable, CommandRefused, InboxFull, TapeConflict
 from runtime.core.ids import MessageId, PersonId, SessionId
-from runtime.core.markup import Markdown
+from runtime.core.markup import MarkdownPart
 from runtime.core.message import Message
 from runtime.core.quote import Quote
 from runtime.sessions.features import SessionPart
@@ -120,7 +120,9 @@ class SessionForks(SessionPart):
             raise CommandRefused(self._say("fork_failed", error=self._around.texts("inbound.full"))) from full
         self._journal.note(ForkSettled(event.id))
         there = await self._around.outbox.link(place)
-        return self._say("forked_to", link=Markdown(there), title=title) if there else self._say("forked", title=title)
+        return (
+            self._say("forked_to", link=MarkdownPart(there), title=title) if there else self._say("forked", title=title)
+        )
 
     async def _opened(self, event: InboxEvent, title: str, seq: int) -> tuple[Address, int] | None:
         known = self._journal.state.threads.get(event.id)
@@ -215,5 +217,5 @@ def forked(record: SessionRecord, event: InboxEvent, around: NodeContext) -> Ses
     if origin.home == record.address:
         return SessionSuccession(begun, around.texts("session.tried_again"))
     if origin.link:
-        told.append(around.texts("session.fork_link", link=Markdown(origin.link)))
+        told.append(around.texts("session.fork_link", link=MarkdownPart(origin.link)))
     return SessionSuccession(begun, " ".join(told), home=origin.home)

@@ -11,7 +11,7 @@ from runtime.agents.invitations import HumanAttendees
 from runtime.agents.meeting_host import MeetingHost, attendee
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import ParticipantId
-from runtime.core.markup import Markdown
+from runtime.core.markup import MarkdownPart
 from runtime.core.texts import Texts
 from runtime.meetings.meetings import write_shared
 from runtime.sessions.commands.session_commands import MAX_LINES, lasting
@@ -78,7 +78,9 @@ def _shared(state: SessionState, meeting: MeetingState, texts: Texts) -> Iterato
         yield texts("meeting.shared")
     for name, known in meeting.shared.items():
         by = _named(state, known.by)
-        yield texts("meeting.value", name=name, value=Markdown(shown_value(known.value)), version=known.version, who=by)
+        yield texts(
+            "meeting.value", name=name, value=MarkdownPart(shown_value(known.value)), version=known.version, who=by
+        )
 
 
 def _named(state: SessionState, one: ParticipantId) -> str:
@@ -147,7 +149,7 @@ class MeetingCommands(SessionPart):
         except (PlaybookError, UnknownTarget) as error:
             self._tell(event, "not_set", error=error)
         else:
-            shown = Markdown(shown_value(value))
+            shown = MarkdownPart(shown_value(value))
             self._announce(event, "set", name=name, value=shown, number=meeting.id, version=version)
 
     async def _invite(self, event: InboxEvent) -> None:
@@ -164,7 +166,7 @@ class MeetingCommands(SessionPart):
         try:
             who = attendee(name, meeting.host, state, self._agents)
         except UnknownTarget:
-            self._tell(event, "nobody", name=words_within(name), known=Markdown(self._known()))
+            self._tell(event, "nobody", name=words_within(name), known=MarkdownPart(self._known()))
             return
         alike = state.people_named(name)
         if who in alike[:1] and len(alike) > 1:
@@ -208,7 +210,7 @@ class MeetingCommands(SessionPart):
         numbers = ", ".join(f"{m.id} ({words_within(m.topic)})" for m in going_on)
         if number is not None:
             going = self._texts("meeting.going", numbers=numbers)
-            unknown = self._texts("meeting.unknown", number=number, going=Markdown(going))
+            unknown = self._texts("meeting.unknown", number=number, going=MarkdownPart(going))
             return next((m for m in going_on if m.id == number), unknown)
         here = [m for m in going_on if event.place is not None and m.hears_from(event.place)]
         joined = [m for m in going_on if event.person_id in m.joined]

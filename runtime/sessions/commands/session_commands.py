@@ -9,7 +9,7 @@ from msgspec import Struct
 from runtime.agents.loops import AgentLoops
 from runtime.core.errors import CommandRefused
 from runtime.core.ids import PersonId, as_named
-from runtime.core.markup import Markdown, as_written
+from runtime.core.markup import MarkdownPart, as_written
 from runtime.core.texts import Texts
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.prompt.step_words import shown_call, shown_step
@@ -117,7 +117,7 @@ def agents_at_work(state: SessionState, program: Program, now_s: float, texts: T
         doing, since = _doing(state, program, agent, texts)
         time = lasting(now_s - since, texts)
         which = state.number_of(agent)
-        lines.append(texts("agents.line", agent=agent.klass, which=which, doing=Markdown(doing), time=time))
+        lines.append(texts("agents.line", agent=agent.klass, which=which, doing=MarkdownPart(doing), time=time))
     if len(agents) > MAX_LINES:
         lines.append(texts("agents.more", count=len(agents) - MAX_LINES))
     return "\n".join(lines)

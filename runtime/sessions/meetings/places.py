@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from runtime.core.address import Address
 from runtime.core.errors import AdapterError, InboxFull
 from runtime.core.ids import ANYONE, AgentId, ParticipantId, PersonId
-from runtime.core.markup import Markdown
+from runtime.core.markup import MarkdownPart
 from runtime.core.texts import Texts
 from runtime.events.sessions import MeetingPlaceless
 from runtime.execution.frames.outcomes import reason
@@ -101,7 +101,7 @@ class MeetingPlaces(SessionPart):
         self._pages.tell(self._say("meeting_place", **said) + self._way_home(), place)
         said["people"] = ", ".join(map(self._name, people))
         key = "meeting_opened_at" if there else "meeting_opened"
-        self._pages.tell(self._say(key, link=Markdown(there or ""), **said))
+        self._pages.tell(self._say(key, link=MarkdownPart(there or ""), **said))
 
     def _name(self, who: str) -> str:
         known = self._journal.state.person_of(who)
@@ -110,7 +110,7 @@ class MeetingPlaces(SessionPart):
         return self._say("meeting_everybody") if who == ANYONE else who
 
     def _way_home(self) -> str:
-        return f" {self._say('meeting_home', link=Markdown(self._link))}" if self._link else ""
+        return f" {self._say('meeting_home', link=MarkdownPart(self._link))}" if self._link else ""
 
     def _held(self, meeting: MeetingState) -> HeldPlace:
         return HeldPlace(self._record.address, self._record.id, meeting.id)
@@ -269,7 +269,7 @@ class MeetingReports(SessionPart):
         outcome = self._outcome(meeting, came_to)
         failed = "meeting_went_wrong" if self._journal.state.has_guests else "meeting_failed"
         key = failed if came_to.error else "meeting_came_to" if outcome else "meeting_over"
-        self._tell(key, self._place(meeting), topic=words_within(meeting.topic), outcome=Markdown(outcome))
+        self._tell(key, self._place(meeting), topic=words_within(meeting.topic), outcome=MarkdownPart(outcome))
 
     def _outcome(self, meeting: MeetingState, came_to: FrameReturned) -> str:
         """The outcome: the value of the host's playbook, else what the host wrote of it, else the last words."""
