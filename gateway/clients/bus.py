@@ -244,8 +244,7 @@ class _TaskRoutes(ClientView, frozen=True):
     async def speak(self, request: Request, client: requests.BusClient) -> Response:
         """Say something to a task, or answer it, once for each id."""
         task = await self._found(request, client, "write")
-        body = await requests.body_of(request)
-        said = body if isinstance(body, Mapping) else {}
+        said = await requests.object_of(request)
         new = await self.tasks.speak(client, task, said.get("id"), said.get("text"), said.get("ask"))
         return requests.answer({"accepted": int(new), "known": int(not new)}, 202)
 
@@ -333,10 +332,8 @@ class _AgentRoutes(ClientView, frozen=True):
             return known if may else None
 
         after, limit = request.query_params.get("after", ""), requests.whole(request, "limit", 500, _MOST, least=1)
-        try:
+        with requests.known_mark():
             return await among_sessions(self.bus.catalog, after, limit, seen, _LOOKED_AT)
-        except ValueError as error:
-            raise HTTPException(422, "after is the `next` of an earlier answer.") from error
 
 
 def _alive(living: LivingNodes) -> list[dict[str, Any]]:

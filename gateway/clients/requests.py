@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -126,6 +127,21 @@ async def body_of(request: Request) -> Any:
         return read_json(body)
     except ValueError as error:
         raise HTTPException(400, f"The request is not JSON: {error}.") from error
+
+
+async def object_of(request: Request) -> Mapping[str, Any]:
+    """The JSON object that a request carries; an empty one for other data. Raises HTTPException."""
+    body = await body_of(request)
+    return body if isinstance(body, dict) else {}
+
+
+@contextmanager
+def known_mark() -> Iterator[None]:
+    """Within, what is no mark of a list (ValueError) is refused."""
+    try:
+        yield
+    except ValueError as error:
+        raise HTTPException(422, "after is the `next` of an earlier answer.") from error
 
 
 def number(request: Request, name: str, default: float, most: float) -> float:

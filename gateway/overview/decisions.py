@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.access.people import AccessRequest, KnownPeople, KnownPerson, Role, role_named
-from gateway.clients.requests import BusClient, answer, body_of, limit_of, page_of
+from gateway.clients.requests import BusClient, answer, body_of, limit_of, object_of, page_of
 from gateway.clients.views import GatewayView, acts, looks
 from gateway.inbound.usage_limits import KINDS, PersonLimits
 from gateway.jobs.retention import ErasedData
@@ -77,8 +77,7 @@ class PeopleRoutes(GatewayView, frozen=True):
 
 async def _role_in(request: Request, otherwise: Role | None) -> Role:
     """The role that a request's {"role"} names. Raises HTTPException."""
-    body = await body_of(request)
-    word = body.get("role") if isinstance(body, dict) else None
+    word = (await object_of(request)).get("role")
     role = otherwise if word is None else role_named(str(word))
     if role is None:
         raise HTTPException(422, f"role is one of {', '.join(role.word for role in Role)}.")

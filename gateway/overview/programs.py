@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from adapters.records import Records, what_can_be_read
-from gateway.clients.requests import BusClient, answer, body_of
+from gateway.clients.requests import BusClient, answer, object_of
 from gateway.clients.views import GatewayView, acts, looks
 from gateway.programs.versions import NoSuchVersion, VersionPins, taken_up
 from runtime.bus import Bus
@@ -138,8 +138,7 @@ class ProgramRoutes(GatewayView, frozen=True):
     async def roll_back(self, request: Request, client: BusClient) -> Response:
         """Have all nodes serve a version of a program, by {version}, until its files change."""
         name = str(request.path_params["program"])
-        body = await body_of(request)
-        version = body.get("version") if isinstance(body, dict) else None
+        version = (await object_of(request)).get("version")
         if not isinstance(version, str) or not version:
             raise HTTPException(422, "version: must be the digest of a version, or its beginning.")
         try:

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.clients.journals import ClosedRooms, journal_of, tape_name
-from gateway.clients.requests import BusClient, answer, number
+from gateway.clients.requests import BusClient, answer, known_mark, number
 from gateway.clients.views import ClientView, GatewayView, looks
 from gateway.overview.strip import SESSION_LANE, lane_of, strip_of
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
@@ -322,10 +322,8 @@ class MeetingRoutes(GatewayView, frozen=True):
     async def some(self, request: Request, client: BusClient) -> Response:
         """The meetings of some sessions; those that are over are left out unless `over` is asked for."""
         over = request.query_params.get("over") == "1"
-        try:
+        with known_mark():
             page = await self.catalog.page(request.query_params.get("after", ""), limit=LOOKED_AT)
-        except ValueError as error:
-            raise HTTPException(422, "after is the `next` of an earlier answer.") from error
         shown: list[dict[str, Any]] = []
         for known in page.sessions:
             if known.state not in _OPEN:

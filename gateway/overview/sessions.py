@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.journals import ClientJournals
-from gateway.clients.requests import BusClient, answer, limit_of
+from gateway.clients.requests import BusClient, answer, known_mark, limit_of
 from gateway.clients.views import GatewayView, acts, looks
 from gateway.models.answers import ModelAmounts, shown
 from runtime.core.errors import ArchiveUnavailable, SessionBusy, TapeConflict
@@ -160,11 +160,9 @@ class SessionRoutes(GatewayView, frozen=True):
             query.get("state", ""), query.get("program", ""), query.get("text", "").strip().lower(), several
         )
         words = client.scopes.content and query.get("words") == "1"
-        try:
+        with known_mark():
             after = query.get("after", "")
             found, next_ = await among_sessions(self.catalog, after, limit_of(request), wanted.fitting, LOOKED_AT)
-        except ValueError as error:
-            raise HTTPException(422, "after is the `next` of an earlier answer.") from error
         rows = await self._shown(found)
         if words:
             async with anyio.create_task_group() as tasks:

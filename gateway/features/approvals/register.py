@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from adapters.records import Records, what_can_be_read
-from gateway.clients.requests import BusClient, answer, body_of, limit_of
+from gateway.clients.requests import BusClient, answer, limit_of, object_of
 from gateway.clients.views import FeatureDoor, GatewayView, acts, looks
 from gateway.feature import FeatureGround, ServingGround
 from runtime.core.address import CLIENT
@@ -286,7 +286,7 @@ class QuestionRoutes(GatewayView, frozen=True):
     async def answer(self, request: Request, client: BusClient) -> Response:
         """Answer one with {"option": n} or {"text"}. The first answer counts, wherever it is given."""
         session, page = SessionId(request.path_params["session"]), str(request.path_params["page"])
-        body = await body_of(request)
+        given = await object_of(request)
         found = await self.questions.find(session, page)
         if found is None:
             raise await self._closed(client, session, page)
@@ -294,7 +294,7 @@ class QuestionRoutes(GatewayView, frozen=True):
         if found.of:
             who = ", ".join(found.of) if client.scopes.content else "somebody else"
             raise HTTPException(409, f"Only {who} can answer this.")
-        event = self._event(client, found, *_said(body, found))
+        event = self._event(client, found, *_said(given, found))
         await self.inbox.add(event)
         if not await self.questions.until_closed(found, SETTLED_WITHIN_S):
             return answer({"settled": False, "counted": None, "answer": None, "by": None}, 202)
@@ -333,10 +333,9 @@ class QuestionRoutes(GatewayView, frozen=True):
         )
 
 
-def _said(body: Any, found: OpenQuestion) -> tuple[str, str]:
+def _said(given: Mapping[str, Any], found: OpenQuestion) -> tuple[str, str]:
     """The id of the choice, and the words. Raises HTTPException."""
     options, page = found.asked.options, f"{str(found.record.id)[:8]}.{found.asked.page}"
-    given = body if isinstance(body, dict) else {}
     option, text = given.get("option"), given.get("text")
     if type(option) is int and 0 <= option < len(options):
         return f"{page}.{option}", options[option]

@@ -21,7 +21,7 @@ from gateway.feature import TapeGround
 from gateway.features.notebooks import store as stored
 from gateway.features.notebooks.redis import notebooks_in
 from gateway.features.notebooks.search.routes import JournalSearch, SearchRoutes
-from gateway.features.notebooks.search.search import NotebookSearch
+from gateway.features.notebooks.search.search import NoIndex, NotebookSearch
 from gateway.features.notebooks.tapes import NamedTapes, ReadingRoutes
 from gateway.features.notebooks.writing import Body, Writers, WritingRoutes
 from gateway.web.app import ServiceMount
@@ -39,6 +39,7 @@ _STATUS: dict[type[errors.StorageError], int] = {
     errors.NotebookGone: 404,
     errors.ArchiveUnavailable: 503,
     errors.StorageUnavailable: 503,
+    NoIndex: 503,
 }
 
 

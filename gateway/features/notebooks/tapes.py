@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.journals import ClosedRooms, journal_of, tape_name
-from gateway.clients.requests import STREAM_HEADERS, BusClient, answer, chosen, whole
+from gateway.clients.requests import STREAM_HEADERS, BusClient, answer, chosen, known_mark, whole
 from gateway.clients.scopes import JOURNAL, ClientScopes
 from gateway.clients.views import ClientView, looks
 from gateway.features.notebooks import store as stored
@@ -314,10 +314,8 @@ class ReadingRoutes(ClientView, frozen=True):
             name = f"{JOURNAL}{known.record.id}"
             return name if client.scopes.may_tape("read", name) else None
 
-        try:
+        with known_mark():
             return await among_sessions(self.tapes.catalog, after, limit, readable, LOOKED_AT)
-        except ValueError as error:
-            raise HTTPException(422, "after is the `next` of an earlier answer.") from error
 
     async def _readable(self, client: BusClient, after: str) -> Names:
         may_tape, names = client.scopes.may_tape, await self.tapes.notebooks.names()

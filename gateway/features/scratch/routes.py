@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from gateway.clients.requests import BusClient, answer, body_of
+from gateway.clients.requests import BusClient, answer, object_of
 from gateway.clients.views import FeatureDoor, GatewayView, acts
 from gateway.feature import FeatureGround
 from runtime.core.address import CLIENT, SCRATCH, Address
@@ -193,7 +193,7 @@ class ScratchRoutes(GatewayView, frozen=True):
     async def begin(self, request: Request, client: BusClient) -> Response:
         """Copy a session into a scratch room, as it was at fact {"at"}: 201, or 202 where it has not begun yet."""
         await self._check(request, client)
-        body = await _body(request)
+        body = await object_of(request)
         at = body.get("at")
         if at is not None and not (type(at) is int and 0 < at < _MOST):
             raise HTTPException(422, "at is the number of a fact.")
@@ -206,7 +206,7 @@ class ScratchRoutes(GatewayView, frozen=True):
     async def say(self, request: Request, client: BusClient) -> Response:
         """Say {"text"} to a copy, in the name of the person {"as"} or in one's own."""
         await self._check(request, client)
-        body = await _body(request)
+        body = await object_of(request)
         text, key = _text(body, "text", MAX_TEXT), _text(body, "key", MAX_KEY)
         person = None if body.get("as") is None else _text(body, "as", MAX_KEY)
         return _kept(await _done(self.scratch.say(client, _session(request), text, person, key)))
@@ -215,7 +215,7 @@ class ScratchRoutes(GatewayView, frozen=True):
     async def alter(self, request: Request, client: BusClient) -> Response:
         """Give the variable {"name"} of {"agent"}, or of its {"frame"}, another {"value"} in a copy."""
         await self._check(request, client)
-        body = await _body(request)
+        body = await object_of(request)
         agent, name, key = (_text(body, one, MAX_KEY) for one in ("agent", "name", "key"))
         if "value" not in body or len(json.dumps(body["value"])) > MAX_VALUE:
             raise HTTPException(422, f"value is JSON of at most {MAX_VALUE:,} characters.")
@@ -235,11 +235,6 @@ async def _done(work: Awaitable[Found]) -> Found:
 
 def _session(request: Request) -> SessionId:
     return SessionId(str(request.path_params["session"]))
-
-
-async def _body(request: Request) -> Mapping[str, Any]:
-    body = await body_of(request)
-    return body if isinstance(body, dict) else {}
 
 
 def _text(body: Mapping[str, Any], name: str, most: int) -> str:

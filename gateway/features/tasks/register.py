@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from gateway.clients.requests import BusClient, answer, limit_of
+from gateway.clients.requests import BusClient, answer, known_mark, limit_of
 from gateway.clients.views import FeatureDoor, GatewayView, acts, looks
 from gateway.database import GatewayDatabase
 from gateway.feature import FeatureGround
@@ -249,10 +249,8 @@ class KnownTaskRoutes(GatewayView, frozen=True):
     @looks("/tasks")
     async def tasks(self, request: Request, client: BusClient) -> Response:
         """The tasks that have begun, the latest active first. What they are given and return needs `content`."""
-        try:
+        with known_mark():
             tasks, next_ = await self.register.page(request.query_params.get("after", ""), limit_of(request))
-        except ValueError as error:
-            raise HTTPException(422, "after is the `next` of an earlier answer.") from error
         rows = [_task(task, await self.door.rooms.words(client.scopes, task.session.record)) for task in tasks]
         return answer({"tasks": rows, "next": next_ or None})
 

@@ -21,12 +21,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.clients.journals import journal_of, tape_name
-from gateway.clients.requests import BusClient, answer, whole
+from gateway.clients.requests import BusClient, answer, known_mark, whole
 from gateway.clients.scopes import JOURNAL
 from gateway.clients.views import ClientView, looks
 from gateway.features.notebooks.search import index as indexing
 from gateway.features.notebooks.search.index import meant
-from gateway.features.notebooks.search.search import FoundEntries, NoIndex, NotebookSearch, utc_text
+from gateway.features.notebooks.search.search import FoundEntries, NotebookSearch, utc_text
 from gateway.features.notebooks.tapes import MAX_NUMBER, NamedTapes, fact_data
 from runtime.core.errors import ArchiveUnavailable, ContentLocked
 from runtime.core.ids import SessionId
@@ -133,10 +133,7 @@ class SearchRoutes(ClientView, frozen=True):
         if notebook is None:
             raise HTTPException(404, f"There is no tape {name}.")
         asked, filters, limit = _asked(request)
-        try:
-            return await _told(await self.search.in_notebook(notebook, asked, filters, limit))
-        except NoIndex as error:
-            raise HTTPException(503, str(error)) from error
+        return await _told(await self.search.in_notebook(notebook, asked, filters, limit))
 
     @looks("/search")
     async def in_all(self, request: Request, client: BusClient) -> Response:
@@ -145,10 +142,8 @@ class SearchRoutes(ClientView, frozen=True):
         scope = request.query_params.get("scope", "*")
         if scope.startswith(JOURNAL):
             place = _Place.of(request)
-            try:
+            with known_mark():
                 page = await self.tapes.catalog.page(place.mark, limit=MAX_SESSIONS)
-            except ValueError as error:
-                raise _bad_place() from error
             records = [known.record for known in page.sessions]
             ids = [record.id for record in records]
             first = ids.index(place.session) if place.session in ids else 0
@@ -165,10 +160,7 @@ class SearchRoutes(ClientView, frozen=True):
         def among(name: str) -> bool:
             return fnmatchcase(name, scope) and client.scopes.may_tape("read", name)
 
-        try:
-            return await _told(await self.search.in_all(among, asked, filters, limit))
-        except NoIndex as error:
-            raise HTTPException(503, str(error)) from error
+        return await _told(await self.search.in_all(among, asked, filters, limit))
 
     async def _facts(
         self,
@@ -221,13 +213,10 @@ class _Place(Struct, frozen=True):
             return _Place()
         mark, session, before = text.split("~") if text.count("~") == 2 else ("", "", "-")
         number = whole_number(before, MAX_NUMBER)
-        if before and number is None:
-            raise _bad_place()
+        with known_mark():
+            if before and number is None:
+                raise ValueError(text)
         return _Place(mark, SessionId(session) or None, number)
-
-
-def _bad_place() -> HTTPException:
-    return HTTPException(422, "after is the `next` of an earlier answer.")
 
 
 def _asked(request: Request) -> tuple[str, indexing.Filters, int]:
@@ -243,11 +232,11 @@ def _asked(request: Request) -> tuple[str, indexing.Filters, int]:
 
 
 async def _told(found: FoundEntries) -> Response:
-    entries = [hit.entry.data() for hit in found.hits]
+    entries = [entry.data() for _, entry in found.hits]
     pieces = await run_sync(excerpts, [entry["payload"] for entry in entries], found.meant)
     hits = [
-        {"tape": hit.tape, "entry": entry, "excerpt": excerpt}
-        for hit, entry, excerpt in zip(found.hits, entries, pieces, strict=True)
+        {"tape": tape, "entry": entry, "excerpt": excerpt}
+        for (tape, _), entry, excerpt in zip(found.hits, entries, pieces, strict=True)
     ]
     return answer({"hits": hits, "behind": found.behind, "sealed": found.sealed, "next": None})
 

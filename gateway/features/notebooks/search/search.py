@@ -18,7 +18,7 @@ from gateway.features.notebooks.search import index as indexing
 from gateway.features.notebooks.search.index import meant
 from gateway.features.notebooks.store import EntryRange, Notebook, NotebookEntry, NotebookStore
 from runtime.core.clock import Clock
-from runtime.core.errors import StorageUnavailable
+from runtime.core.errors import StorageError, StorageUnavailable
 
 INDEXED_WITHIN_S = 2.0
 """How long one search brings the index up to date before it is asked; the next search goes on."""
@@ -31,15 +31,12 @@ _AT_ONCE = 500
 Answer = TypeVar("Answer")
 
 
-class NoIndex(Exception):
+Hit = tuple[str, NotebookEntry]
+"""An entry that was found, behind the tape in which it is read."""
+
+
+class NoIndex(StorageError):
     """This machine cannot have an index; the text says why."""
-
-
-class Hit(Struct, frozen=True):
-    """An entry that was found, by the tape in which it is read."""
-
-    tape: str
-    entry: NotebookEntry
 
 
 class FoundEntries(Struct, frozen=True):
@@ -169,7 +166,7 @@ class NotebookSearch:
             if one.notebook == name and one.first <= place + one.offset <= one.last:
                 only = EntryRange(name, place + one.offset, place + one.offset, one.offset)
                 async for entry in self._store.read([only]):
-                    hits[number] = Hit(tape, entry)
+                    hits[number] = tape, entry
                 return
 
     async def _catch_up(self, index: indexing.SearchIndex, homes: Sequence[Notebook]) -> bool:

@@ -49,8 +49,8 @@ class Desk:
         notebook = await self.store.find(name)
         assert notebook is not None
         found = await self.search.in_notebook(notebook, asked, filters or Filters(), limit)
-        assert {hit.tape for hit in found.hits} <= {name}
-        return sorted(hit.entry.id for hit in found.hits)
+        assert {tape for tape, _ in found.hits} <= {name}
+        return sorted(entry.id for _, entry in found.hits)
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ async def test_a_fork_is_searched_with_what_it_took_over_and_nothing_behind_a_ro
     assert await desk.find("word") == [1, 2]
     assert await desk.find("three") == []
     found = await desk.search.in_all(lambda _: True, "word", Filters(), 20)
-    assert sorted((hit.tape, hit.entry.id) for hit in found.hits) == [("plan", 1), ("plan", 2), ("try", 3)]
+    assert sorted((tape, entry.id) for tape, entry in found.hits) == [("plan", 1), ("plan", 2), ("try", 3)]
 
 
 async def test_an_index_that_is_gone_spoilt_or_of_another_version_is_made_anew(desk: Desk) -> None:
