@@ -115,7 +115,7 @@ def _event_of_settings(entry: CronEntry, programs: list[Path], config: Path | No
     with plain_errors():
         settings = load_settings(config)
         made = build_schedules(settings.cron, routes_of(settings, programs))
-    event = next(one for one in made if one.name == entry.name).event(SystemClock().now())
+    event = next(one for one in made if one.own.name == entry.name).event(SystemClock().now())
     names_one = programs or settings.route or any(one.name == entry.name and one.program for one in settings.cron)
     return event if names_one else replace(event, program="")
 

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from cronsim import CronSim
 from msgspec import Struct
 from msgspec.structs import replace
 from starlette.exceptions import HTTPException
@@ -20,13 +19,13 @@ from starlette.routing import BaseRoute
 
 from adapters.adapter import Inbound
 from adapters.web.charters import is_closed
-from gateway.clients.requests import BusClient, answer, body_of, page_of
+from gateway.clients.requests import BusClient, answer, object_of, page_of
 from gateway.clients.views import FeatureDoor, GatewayView, acts, looks
 from gateway.feature import FeatureGround
 from gateway.features.schedules import redis as stored
 from gateway.features.schedules.facts import SCHEDULE
 from gateway.features.schedules.schedules import Runs
-from gateway.features.schedules.settings import CronSettings, RunRules
+from gateway.features.schedules.settings import CronSettings
 from gateway.inbound.routing import Routes
 from gateway.jobs.runner import Job
 from gateway.settings.tree import Settings
@@ -44,33 +43,16 @@ _MOST = 10_000
 
 
 class Schedule(Struct, frozen=True):
-    """One entry. `program` serves the place if a session starts now; `begins`: a session always starts. `rules` say
-    what becomes of times that cannot be kept."""
+    """One entry. `program` serves the place if a session starts now."""
 
-    name: str
-    when: str
-    zone: str
-    address: Address
-    text: str
+    own: CronSettings
     program: str
-    begins: bool
-    rules: RunRules
-
-    def next_run(self, after: datetime) -> datetime:
-        """The first time after `after`. An hour that a clock change skips or repeats counts once."""
-        return next(CronSim(self.when, after.astimezone(ZoneInfo(self.zone)))).astimezone(UTC)
 
     def event(self, due: datetime) -> InboxEvent:
-        kind = "new" if self.begins else "message"
-        person = schedule_id(self.name)
+        own, person = self.own, schedule_id(self.own.name)
         return InboxEvent(
-            f"{person}.{due.isoformat()}",
-            self.address,
-            person,
-            self.name,
-            self.text,
-            due,
-            kind=kind,
+            *(f"{person}.{due.isoformat()}", own.address, person, own.name, own.text, due),
+            kind="new" if own.begins else "message",
             private=False,
             program=self.program,
         )
@@ -80,17 +62,19 @@ class Schedule(Struct, frozen=True):
 
         async def run(due: datetime) -> None:
             event = self.event(due)
-            if await runs.admit(event, self.rules):
+            if await runs.admit(event, own):
                 await inbox.add(event)
 
-        digest = hashlib.sha256(f"{self.when} {self.zone} {self.address.key}".encode()).hexdigest()[:8]
-        return Job(f"cron.{self.name}.{digest}", self.next_run, run)
+        own = self.own
+        digest = hashlib.sha256(f"{own.schedule} {own.timezone} {own.address.key}".encode()).hexdigest()[:8]
+        return Job(f"cron.{own.name}.{digest}", own.next_run, run)
 
     def line(self, now: datetime) -> str:
         """The entry with its next time, for people."""
-        what = f"begins {self.program}" if self.begins else f'says "{_short(self.text)}" to {self.program}'
-        at = self.next_run(now).astimezone(ZoneInfo(self.zone))
-        return f"{self.name}: {self.when} ({self.zone}), next {at:%Y-%m-%d %H:%M}, {what} in {self.address.key}"
+        own = self.own
+        what = f"begins {self.program}" if own.begins else f'says "{_short(own.text)}" to {self.program}'
+        at = own.next_run(now).astimezone(ZoneInfo(own.timezone))
+        return f"{own.name}: {own.when}, next {at:%Y-%m-%d %H:%M}, {what} in {own.address.key}"
 
 
 def build_schedules(settings: Sequence[CronSettings], routes: Routes) -> list[Schedule]:
@@ -101,10 +85,8 @@ def build_schedules(settings: Sequence[CronSettings], routes: Routes) -> list[Sc
     made: list[Schedule] = []
     for own in settings:
         schedule = _schedule(own, routes)
-        if any(schedule.name == other.name for other in made):
-            raise ConfigError(
-                f'{own.where}: "{schedule.name}" is the name of another schedule; choose a different name.'
-            )
+        if any(own.name == other.own.name for other in made):
+            raise ConfigError(f'{own.where}: "{own.name}" is the name of another schedule; choose a different name.')
         made.append(schedule)
     return made
 
@@ -116,9 +98,9 @@ def check_schedules(settings: Settings, routes: Routes, platforms: Mapping[str, 
             advice = name_advice(own.platform, sorted(platforms))
             raise ConfigError(f'{own.where}: there is no platform "{own.platform}"; {advice}')
     for schedule in build_schedules(settings.cron, routes):
-        platform = schedule.address.platform
-        if not platforms[platform]:
-            raise ConfigError(f"[[cron]] {schedule.name}: {platform} is off; switch it on, or remove the schedule.")
+        own = schedule.own
+        if not platforms[own.platform]:
+            raise ConfigError(f"[[cron]] {own.name}: {own.platform} is off; switch it on, or remove the schedule.")
 
 
 def lines(settings: Settings, routes: Routes, now: datetime) -> Sequence[str]:
@@ -131,16 +113,15 @@ def jobs_of(ground: FeatureGround) -> list[Job]:
 
 
 def _schedule(own: CronSettings, routes: Routes) -> Schedule:
-    address = Address(own.platform, own.place, own.thread or None)
     who = ("", "", own.name, own.text, _SOME_TIME)
-    arrival = Inbound(address, *who, private=False, addressed=True, space=own.space or None)
+    arrival = Inbound(own.address, *who, private=False, addressed=True, space=own.space or None)
     program = own.program or routes.program(arrival)
     if own.program and own.program not in routes.files:
         advice = name_advice(own.program, sorted(routes.files))
         raise ConfigError(f'{own.where}: there is no program "{own.program}"; {advice}')
     if program is None:
-        raise ConfigError(f'{own.where}: no route serves {address.key}; name a program with program = "…".')
-    return Schedule(own.name, own.schedule, own.timezone, address, own.text, program, bool(own.program), own)
+        raise ConfigError(f'{own.where}: no route serves {own.address.key}; name a program with program = "…".')
+    return Schedule(own, program)
 
 
 def _short(text: str) -> str:
@@ -190,20 +171,15 @@ async def begin_run(entry: CronEntry, event: InboxEvent, runs: stored.RunStore, 
 
 
 async def _of_settings(own: CronSettings, runs: stored.RunStore, now: datetime) -> CronEntry:
-    key, address = schedule_id(own.name), Address(own.platform, own.place, own.thread or None)
-    when = f"{own.schedule} ({own.timezone})"
-    text = own.text or f"begins {own.program}"
+    key, text = schedule_id(own.name), own.text or f"begins {own.program}"
     paused = await runs.is_paused(key)
-    return CronEntry(own.name, key, when, text, address, own.next_run(now), paused, await runs.of(key))
+    return CronEntry(own.name, key, own.when, text, own.address, own.next_run(now), paused, await runs.of(key))
 
 
 async def _kept(kept: stored.KeptSchedule, runs: stored.RunStore) -> CronEntry:
     key, name = stored.kept_key(kept.event), f"{kept.event.address.key}/{kept.number}"
-    try:
-        wanted = stored.Wanted.read(kept.event.text)
-        when, text = wanted.when, wanted.text
-    except (ValueError, LookupError, TypeError):
-        when, text = "", "(a key of the encryption is missing)"
+    wanted = kept.wanted
+    when, text = ("", "(a key of the encryption is missing)") if wanted is None else (wanted.when, wanted.text)
     due = datetime.fromtimestamp(kept.due_s, UTC)
     paused, past = await runs.is_paused(key), await runs.of(key)
     return CronEntry(name, key, when, text, kept.event.address, due, paused, past, kept)
@@ -249,8 +225,7 @@ class ScheduleRoutes(GatewayView, frozen=True):
         return answer({"schedule": entry.name, "paused": paused})
 
     async def _named(self, request: Request) -> CronEntry:
-        body = await body_of(request)
-        name = body.get("schedule") if isinstance(body, dict) else None
+        name = (await object_of(request)).get("schedule")
         for entry in await self._all():
             if entry.name == name:
                 return entry
@@ -261,7 +236,7 @@ class ScheduleRoutes(GatewayView, frozen=True):
 
     def _event_of(self, entry: CronEntry) -> InboxEvent | None:
         own = build_schedules(self.ground.settings.cron, self.ground.routes)
-        made = next((one for one in own if one.name == entry.name), None)
+        made = next((one for one in own if one.own.name == entry.name), None)
         return None if made is None else made.event(self.ground.clock.now())
 
 

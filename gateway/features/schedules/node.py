@@ -40,7 +40,9 @@ from runtime.stores.sessions import SessionRecord
 
 _TAKEN = ("message", "new")
 
-_PAUSES = frozenset({"pause", "resume"})
+_NAMING = frozenset({"remove", "pause", "resume"})
+"""What is done to a schedule by its number."""
+
 _TOO_OFTEN = re.compile(r"(every|each)\s+(\S+\s+)?seconds?\b", re.IGNORECASE)
 
 
@@ -205,10 +207,11 @@ class ScheduleAnswers:
         word, _, rest = asked.text.strip().partition(" ")
         if word.lower() in ("", "list") and not rest.strip():
             return await self._list(asked, texts)
-        if word.lower() == "remove":
-            return await self._remove(asked, rest.strip(), texts)
-        if word.lower() in _PAUSES:
-            return await self._pause(asked, rest.strip(), texts, paused=word.lower() == "pause")
+        if word.lower() in _NAMING:
+            number = whole_number(rest.strip().removeprefix("#"))
+            if number is None:
+                raise CommandRefused(texts("schedules.which", word=word.lower()))
+            return await self._change(asked, word.lower(), number, texts)
         if word.lower() == "zone":
             return await self._zone(asked, rest.strip(), texts)
         return await self._add(asked, texts)
@@ -236,28 +239,16 @@ class ScheduleAnswers:
         zone, found = await self._schedules.zone(asked.address), await self._schedules.all(asked.address)
         if not found:
             return texts("schedules.none", zone=zone.key)
-        lines = [
-            _line(kept, wanted, zone, texts, paused=await self._schedules.is_paused(kept)) for kept, wanted in found
-        ]
+        lines = [_line(kept, zone, texts, paused=await self._schedules.is_paused(kept)) for kept in found]
         return "\n".join([texts("schedules.begins", zone=zone.key), *lines])
 
-    async def _remove(self, asked: InboxEvent, which: str, texts: Texts) -> str:
-        number = _number(which)
-        if number is None:
-            raise CommandRefused(texts("schedules.which", word="remove"))
-        if not await self._schedules.remove(asked.address, number):
+    async def _change(self, asked: InboxEvent, word: str, number: int, texts: Texts) -> str:
+        """Remove, pause or resume a schedule."""
+        kept = await self._schedules.pause(asked.address, number, paused=word == "pause")
+        if kept is None or (word == "remove" and not await self._schedules.remove(asked.address, number)):
             raise CommandRefused(texts("schedules.unknown", number=number))
-        return texts("schedules.removed", number=number)
-
-    async def _pause(self, asked: InboxEvent, which: str, texts: Texts, *, paused: bool) -> str:
-        number = _number(which)
-        if number is None:
-            raise CommandRefused(texts("schedules.which", word="pause" if paused else "resume"))
-        kept = await self._schedules.pause(asked.address, number, paused=paused)
-        if kept is None:
-            raise CommandRefused(texts("schedules.unknown", number=number))
-        if paused:
-            return texts("schedules.paused", number=number)
+        if word != "resume":
+            return texts("schedules.removed" if word == "remove" else "schedules.paused", number=number)
         zone = await self._schedules.zone(asked.address)
         next_at = datetime.fromtimestamp(kept.due_s, UTC)
         return texts("schedules.resumed", number=number, next=_shown(next_at, zone), zone=zone.key)
@@ -273,13 +264,8 @@ class ScheduleAnswers:
         return texts("schedules.zone_set", zone=wanted.key, now=_shown(self._clock.now(), wanted))
 
 
-def _number(which: str) -> int | None:
-    """The number of a schedule as people write it."""
-    return whole_number(which.removeprefix("#"))
-
-
-def _line(kept: KeptSchedule, wanted: Wanted | None, zone: ZoneInfo, texts: Texts, *, paused: bool) -> str:
-    due, who = _shown(datetime.fromtimestamp(kept.due_s, UTC), zone), kept.event.person_name
+def _line(kept: KeptSchedule, zone: ZoneInfo, texts: Texts, *, paused: bool) -> str:
+    due, who, wanted = _shown(datetime.fromtimestamp(kept.due_s, UTC), zone), kept.event.person_name, kept.wanted
     if wanted is None:
         return texts("schedules.line_locked", number=kept.number)
     return texts(

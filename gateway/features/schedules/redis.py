@@ -21,7 +21,7 @@ from runtime.core.times import SetTimes
 from runtime.storage.redis.client.connection import RedisConnection, RedisScript, load_script
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.inbox import EventForm
-from runtime.stores.inbox import InboxEvent, shard_of
+from runtime.stores.inbox import LOCKED, InboxEvent, shard_of
 from runtime.stores.sessions import Lease
 
 MAX_RUNS = 20
@@ -62,6 +62,14 @@ class KeptSchedule(Struct, frozen=True):
     number: int
     event: InboxEvent
     due_s: float
+
+    @property
+    def wanted(self) -> Wanted | None:
+        """What it says; None where it is encrypted with a key that is missing, or unreadable."""
+        try:
+            return None if self.event.kind == LOCKED else Wanted.read(self.event.text)
+        except (ValueError, LookupError, TypeError):
+            return None
 
 
 class ScheduleStore(Protocol):

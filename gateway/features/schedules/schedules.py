@@ -11,7 +11,7 @@ a time has come ──> admit ──> inbox ──> a session takes it ──> n
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import takewhile
@@ -32,7 +32,7 @@ from runtime.execution.frames.drive import OutsideEffect
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.signatures import call
 from runtime.sessions.idle import ShardBells
-from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEvent, shard_of
+from runtime.stores.inbox import NOTICE, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import Lease, SessionRecord
 
 LOCKED_FOR = timedelta(hours=1)
@@ -90,9 +90,8 @@ class Schedules:
         named = await self._store.zone(conversation)
         return (zone_named(named) if named else None) or ZoneInfo(self.limits.timezone)
 
-    async def all(self, conversation: Address) -> list[tuple[stored.KeptSchedule, stored.Wanted | None]]:
-        """The schedules of a conversation with what they say; None for what cannot be read now."""
-        return [(kept, _wanted(kept)) for kept in await self._store.all(conversation)]
+    async def all(self, conversation: Address) -> Sequence[stored.KeptSchedule]:
+        return await self._store.all(conversation)
 
     async def add(self, asked: InboxEvent, wanted: stored.Wanted, first: datetime) -> int | None:
         """Keep a schedule for the conversation of `asked`; its number, or None where there are too many already."""
@@ -105,14 +104,13 @@ class Schedules:
         return number
 
     async def remove(self, conversation: Address, number: int) -> bool:
-        """Forget a schedule; False when there is none of that number."""
-        await self.pause(conversation, number, paused=False)
+        """Forget a schedule, which must not be paused; False when there is none of that number."""
         return await self._store.remove(self._lease(conversation), conversation, number)
 
     async def pause(self, conversation: Address, number: int, *, paused: bool) -> stored.KeptSchedule | None:
         """Have a schedule skip its times, or no longer; None when there is none of that number."""
         self._lease(conversation)
-        found = next((kept for kept in await self._store.all(conversation) if kept.number == number), None)
+        found = next((kept for kept in await self.all(conversation) if kept.number == number), None)
         if found is not None:
             await self.runs.store.pause(stored.kept_key(found.event), paused=paused)
         return found
@@ -125,8 +123,8 @@ class Schedules:
         lease, now = self._lease(conversation), self.clock.now()
         dues = {
             kept.number: wanted.timing.first(now, zone).timestamp()
-            for kept, wanted in await self.all(conversation)
-            if wanted is not None and wanted.timing.cron
+            for kept in await self.all(conversation)
+            if (wanted := kept.wanted) is not None and wanted.timing.cron
         }
         await self._store.set_zone(lease, conversation, zone.key, dues)
         self._bells.note(lease.shard, min(dues.values(), default=None))
@@ -138,7 +136,7 @@ class Schedules:
         return self._leases[shard]
 
     async def _ring(self, _shard: int, kept: stored.KeptSchedule) -> bool:
-        wanted = _wanted(kept)
+        wanted = kept.wanted
         if wanted is None:
             await self._store.passed(kept, (self.clock.now() + LOCKED_FOR).timestamp())
             return True
@@ -156,16 +154,6 @@ class Schedules:
         zone = await self.zone(kept.event.address)
         following = timing.next(datetime.fromtimestamp(kept.due_s, UTC), self.clock.now(), zone)
         return None if following is None else following.timestamp()
-
-
-def _wanted(kept: stored.KeptSchedule) -> stored.Wanted | None:
-    """What a schedule says; None where it is encrypted with a key that is missing, or unreadable."""
-    if kept.event.kind == LOCKED:
-        return None
-    try:
-        return stored.Wanted.read(kept.event.text)
-    except (ValueError, LookupError, TypeError):
-        return None
 
 
 def _message(kept: stored.KeptSchedule, text: str) -> InboxEvent:

@@ -13,6 +13,7 @@ from cronsim import CronSim, CronSimError
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from gateway.settings.forms import SettingsSection
+from runtime.core.address import Address
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import name_advice
 from runtime.core.times import zone_named
@@ -78,6 +79,19 @@ class CronSettings(RunRules):
     def next_run(self, after: datetime) -> datetime:
         """The first time after `after`, in UTC. An hour that a clock change skips or repeats counts once."""
         return next(CronSim(self.schedule, after.astimezone(ZoneInfo(self.timezone)))).astimezone(UTC)
+
+    @property
+    def when(self) -> str:
+        return f"{self.schedule} ({self.timezone})"
+
+    @property
+    def begins(self) -> bool:
+        """Whether a session always starts."""
+        return bool(self.program)
+
+    @property
+    def address(self) -> Address:
+        return Address(self.platform, self.place, self.thread or None)
 
     @property
     def place(self) -> str:

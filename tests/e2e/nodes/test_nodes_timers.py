@@ -11,9 +11,8 @@ import pytest
 from gateway.features.schedules.cron import Schedule
 from gateway.features.schedules.redis import RedisRuns
 from gateway.features.schedules.schedules import Runs
-from gateway.features.schedules.settings import ScheduleSettings
+from gateway.features.schedules.settings import CronSettings
 from gateway.jobs.runner import JOBS_TABLE
-from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
@@ -54,9 +53,8 @@ async def test_sessions_that_sleep_are_woken_once_when_the_node_that_put_them_to
 
 
 async def test_a_schedule_is_said_by_one_of_several_nodes(tmp_path: Path) -> None:
-    bell = Schedule(
-        "bell", "0 0 1 * *", "UTC", Address("web", "lobby"), "ding", "sleeper", begins=False, rules=ScheduleSettings()
-    )
+    own = CronSettings(where="", name="bell", schedule="0 0 1 * *", platform="web", chat="lobby", text="ding")
+    bell = Schedule(own, "sleeper")
     table = '[[cron]]\nname = "bell"\nschedule = "0 0 1 * *"\nplatform = "web"\nchat = "lobby"\ntext = "ding"\n'
     for name in ("a", "b"):
         (tmp_path / name).mkdir()

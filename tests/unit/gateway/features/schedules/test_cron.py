@@ -102,19 +102,19 @@ def test_a_schedule_with_a_program_begins_it(tmp_path: Path) -> None:
 
 def test_times_are_those_of_the_time_zone_also_when_its_clocks_change(tmp_path: Path) -> None:
     (standup,) = schedules(tmp_path, STANDUP)
-    assert standup.next_run(at("2026-10-23T07:00")) == at("2026-10-26T08:00")
-    assert standup.next_run(at("2026-10-26T08:00")) == at("2026-10-27T08:00")
+    assert standup.own.next_run(at("2026-10-23T07:00")) == at("2026-10-26T08:00")
+    assert standup.own.next_run(at("2026-10-26T08:00")) == at("2026-10-27T08:00")
     (night,) = schedules(tmp_path, STANDUP.replace("0 9 * * 1-5", "30 2 * * *"))
     times = [at("2026-03-28T12:00")]
     for _ in range(3):
-        times.append(night.next_run(times[-1]))
+        times.append(night.own.next_run(times[-1]))
     assert times[1:] == [at("2026-03-29T01:00"), at("2026-03-30T00:30"), at("2026-03-31T00:30")]
-    assert night.next_run(at("2026-10-25T00:30")) == at("2026-10-26T01:30")
+    assert night.own.next_run(at("2026-10-25T00:30")) == at("2026-10-26T01:30")
 
 
 def test_what_becomes_of_times_that_cannot_be_kept_is_a_setting_of_each_schedule(tmp_path: Path) -> None:
     standup, report = schedules(tmp_path, STANDUP + 'missed = "skip"\noverlap = "skip"\n' + REPORT)
-    assert [(one.rules.missed, one.rules.overlap) for one in (standup, report)] == [("skip", "skip"), ("once", "queue")]
+    assert [(one.own.missed, one.own.overlap) for one in (standup, report)] == [("skip", "skip"), ("once", "queue")]
 
 
 def test_schedules_are_listed_with_their_next_time(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ async def test_several_nodes_say_it_once_and_make_up_for_one_missed_time(tmp_pat
     leases = MemoryLeaseStore(clock)
     inbox, runs = MemoryInbox(leases), MemoryRuns()
     (report,) = schedules(tmp_path, REPORT)
-    shard = shard_of(report.address.key)
+    shard = shard_of(report.own.address.key)
 
     async def times() -> list[str]:
         return [entry.event.sent_at.strftime("%H:%M") for entry in await inbox.read({shard: "0"}, wait_s=0)]
