@@ -31,10 +31,8 @@ class RoomStore(Protocol):
     async def get(self, room: str, message_id: str, /) -> RoomMessage | None:
         """One message; None when the room does not have it."""
 
-    async def history(
-        self, room: str, /, *, after_seq: int = 0, before_seq: int | None = None, limit: int
-    ) -> Sequence[RoomMessage]:
-        """The newest `limit` messages with `after_seq` < `seq` < `before_seq`, oldest first."""
+    async def history(self, room: str, /, *, before_seq: int | None = None, limit: int) -> Sequence[RoomMessage]:
+        """The newest `limit` messages with `seq` < `before_seq`, oldest first."""
 
     async def changes(self, room: str, /, *, after_version: int, limit: int) -> Sequence[RoomMessage]:
         """The first `limit` messages changed after that version, in order of `version`, in their current form."""

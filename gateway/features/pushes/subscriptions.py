@@ -11,7 +11,7 @@ from anyio.lowlevel import checkpoint
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from adapters.records import ChangedTogether, what_can_be_read
+from adapters.records import ChangedTogether, readable
 from runtime.core.clock import Clock
 from runtime.core.json_text import plain_data
 
@@ -84,7 +84,7 @@ class Wishes(Struct, frozen=True):
 
 def _wishes(kept: str | None) -> Wishes:
     """What is kept of a person; nothing where that cannot be read."""
-    return Wishes() if kept is None else what_can_be_read({"wishes": kept}, _read_wishes).get("wishes", Wishes())
+    return readable("wishes", kept, _read_wishes) or Wishes()
 
 
 def _read_wishes(kept: str) -> Wishes:
@@ -109,7 +109,7 @@ class Subscriptions(Struct, eq=False):
         from gateway.features.pushes.encryption import PushKey
 
         kept = await self._records.get(KEY)
-        known = None if kept is None else what_can_be_read({KEY: kept}, PushKey.read).get(KEY)
+        known = readable(KEY, kept, PushKey.read)
         if known is not None:
             return known
         new = PushKey.new()

@@ -119,7 +119,7 @@ class Connection:
             return AnswerLost(attempt.sent, "the connection ended")
         if attempt.status is not None and attempt.status >= 500:
             return AnswerLost(sent=True, why=f"the server answered HTTP {attempt.status}")
-        raise RemoteFault(_refusal(attempt.status, why)) from error
+        raise RemoteFault(transports.refusal("server", attempt.status, why)) from error
 
     async def _progressed(self, progress: float, total: float | None, message: str | None) -> None:
         of = f"/{total:g}" if total else ""
@@ -226,13 +226,8 @@ def _translated(attempt: transports.RequestAttempt | None = None) -> Iterator[No
         if isinstance(error, ParleyError):
             raise error from None
         status = attempt.status if attempt is not None else None
-        raise RemoteUnavailable(_refusal(status, one_line(str(error) or type(error).__name__, 300))) from error
-
-
-def _refusal(status: int | None, why: str) -> str:
-    if status in (401, 403):
-        return f"the server answered HTTP {status}; check `auth` in the program and the secret that it names"
-    return f"the server answered HTTP {status}" if status is not None and status >= 400 else why
+        why = one_line(str(error) or type(error).__name__, 300)
+        raise RemoteUnavailable(transports.refusal("server", status, why)) from error
 
 
 def _first(raised: Exception) -> BaseException:

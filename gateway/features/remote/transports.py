@@ -156,6 +156,13 @@ class RequestAttempt(Struct):
     status: int | None = None
 
 
+def refusal(who: str, status: int | None, why: str) -> str:
+    """Why a server, or an agent, has refused a request: by HTTP's status where it tells something."""
+    if status in (401, 403):
+        return f"the {who} answered HTTP {status}; check `auth` in the program and the secret that it names"
+    return f"the {who} answered HTTP {status}" if status is not None and status >= 400 else why
+
+
 def secret_header(header: str, secret: str | None) -> dict[str, str]:
     if secret is None:
         return {}

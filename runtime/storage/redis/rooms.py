@@ -86,13 +86,11 @@ class RedisRoomStore:
         kept: str | None = await self._connection.ask("HGET", _keys(room).room(room), message_id)
         return None if kept is None else self._form.message(room, kept)
 
-    async def history(
-        self, room: str, /, *, after_seq: int = 0, before_seq: int | None = None, limit: int
-    ) -> Sequence[RoomMessage]:
+    async def history(self, room: str, /, *, before_seq: int | None = None, limit: int) -> Sequence[RoomMessage]:
         keys = _keys(room)
         before = "+inf" if before_seq is None else f"({before_seq}"
         found = await self._connection.run(
-            _READ, [keys.room(room), keys.room_seqs(room)], [f"({after_seq}", before, limit, "newest"], replicated=False
+            _READ, [keys.room(room), keys.room_seqs(room)], ["(0", before, limit, "newest"], replicated=False
         )
         return [self._form.message(room, kept) for kept in reversed(found)]
 

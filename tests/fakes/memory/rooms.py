@@ -68,14 +68,8 @@ class MemoryRoomStore:
             kept.messages[message_id] = replace(changed, version=kept.last_version)
         return kept.messages[message_id]
 
-    async def history(
-        self, room: str, /, *, after_seq: int = 0, before_seq: int | None = None, limit: int
-    ) -> Sequence[RoomMessage]:
-        found = [
-            message
-            for message in self._messages(room)
-            if after_seq < message.seq and (before_seq is None or message.seq < before_seq)
-        ]
+    async def history(self, room: str, /, *, before_seq: int | None = None, limit: int) -> Sequence[RoomMessage]:
+        found = [message for message in self._messages(room) if before_seq is None or message.seq < before_seq]
         return found[max(0, len(found) - limit) :]
 
     async def changes(self, room: str, /, *, after_version: int, limit: int) -> Sequence[RoomMessage]:

@@ -28,11 +28,9 @@ class RoomStoreThatFails(MemoryRoomStore):
         self._check()
         return await super().get(room, message_id)
 
-    async def history(
-        self, room: str, /, *, after_seq: int = 0, before_seq: int | None = None, limit: int
-    ) -> Sequence[RoomMessage]:
+    async def history(self, room: str, /, *, before_seq: int | None = None, limit: int) -> Sequence[RoomMessage]:
         self._check()
-        return await super().history(room, after_seq=after_seq, before_seq=before_seq, limit=limit)
+        return await super().history(room, before_seq=before_seq, limit=limit)
 
     async def changes(self, room: str, /, *, after_version: int, limit: int) -> Sequence[RoomMessage]:
         self._check()

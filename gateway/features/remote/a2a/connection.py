@@ -19,7 +19,7 @@ from mcp_types import CallToolResult, Tool
 
 from gateway.features.remote.a2a.skills import ASKS, ENDS, merged, message_of, result_of, tools_of
 from gateway.features.remote.connection import AnswerLost, ConnectionWiring
-from gateway.features.remote.transports import ATTEMPT, RequestAttempt, bounded, noting, secret_header
+from gateway.features.remote.transports import ATTEMPT, RequestAttempt, bounded, noting, refusal, secret_header
 from runtime.core.clock import Clock
 from runtime.core.errors import ParleyError, RemoteFault, RemoteUnavailable
 from runtime.core.plain_text import one_line
@@ -112,7 +112,7 @@ class AgentConnection:
         if isinstance(error, TooLong) or isinstance(cause, TooLong):
             raise RemoteFault(str(cause if isinstance(cause, TooLong) else error)) from error
         if isinstance(cause, httpx.HTTPStatusError) and cause.response.status_code < 500:
-            raise RemoteFault(_refusal(cause.response.status_code, why)) from error
+            raise RemoteFault(refusal("agent", cause.response.status_code, why)) from error
         on_the_way = isinstance(error, A2AClientTimeoutError | httpx.HTTPError) or isinstance(cause, httpx.HTTPError)
         if on_the_way:
             self.closed.set()
@@ -206,7 +206,7 @@ async def open_agent(spec: RemoteSpec, wiring: ConnectionWiring, clock: Clock) -
             raise RemoteUnavailable(f"no answer in {wiring.connect_s:g} s") from error
         except Exception as error:  # a stranger's card makes the SDK raise whatever it likes
             why = one_line(str(error) or type(error).__name__, 300)
-            raise RemoteUnavailable(_refusal(attempt.status, why)) from error
+            raise RemoteUnavailable(refusal("agent", attempt.status, why)) from error
         finally:
             ATTEMPT.reset(token)
         yield AgentConnection(card, client, wiring, clock)
@@ -236,9 +236,3 @@ def _rests(task: types.Task) -> bool:
 
 def _is_too_long(error: Exception) -> bool:
     return isinstance(error, TooLong) or isinstance(error.__cause__, TooLong)
-
-
-def _refusal(status: int | None, why: str) -> str:
-    if status in (401, 403):
-        return f"the agent answered HTTP {status}; check `auth` in the program and the secret that it names"
-    return f"the agent answered HTTP {status}" if status is not None and status >= 400 else why
