@@ -116,13 +116,13 @@ class Compound:
         """ "Compute $total and tell the user": the second action is no part of the value."""
         for head, tail in joints(text):
             first = phrase("opening").without(head)
-            if names_alone(first) or not isinstance(work_of(first)[0], Set):
+            if names_alone(first) or not (isinstance(work_of(first)[0], Set) or _changes(self._classify(first).text)):
                 continue
             if phrase("branch").begins(tail):
                 return self._with_a_condition(LoweredInstruction(OpCode.EXE, head), text, head, tail)
             bare = phrase("opening").without(tail).rstrip(". ;")
-            again = bare.startswith("$") and not settings_of(bare) and sets_behind(bare)
-            verb = "let" if first[:4].lower() == "let " else "set"
+            verb = verb if sets_behind(verb := first.partition(" ")[0].lower(), bare) else "set"
+            again = bare.startswith("$") and not settings_of(bare) and sets_behind(verb, bare)
             second = self._classify(f"{verb} {bare}" if again else tail)
             ends = second.op in (OpCode.RET, OpCode.JMP, OpCode.YLD) or isinstance(work_of(bare)[0], Leave)
             ends = ends or bool(settings_of(bare))
@@ -375,6 +375,12 @@ class Compound:
         if found.talk is None:
             return phrase("tell").begins(bare) is not None or phrase("ask always").begins(bare) is not None
         return explicit and second.talk.target not in (found.talk.target, *found.talk.others)
+
+
+def _changes(text: str) -> bool:
+    """Whether a text in symbols changes a variable: `$names -= $name`."""
+    done = work_of(text)[0]
+    return isinstance(done, Set) and done.operator != ""
 
 
 def _is_call(found: LoweredInstruction) -> bool:

@@ -61,7 +61,11 @@ class NamedCalls:
         made = settings_of(rest)
         call = result_of(made[0].text) if len(made) == 1 and not made[0].operator else rest
         name = phrases.whole_call(call)
-        if not name or not self._reach.knows(name) or phrase("more than a purpose").inside(purpose):
+        if (
+            not name
+            or not self._reach.knows(name)
+            or phrase("more than a purpose").inside(phrase("looks whether").without(purpose))
+        ):
             return None
         verb = purpose.partition(" ")[0].lower()
         told = phrase("tell").begins(purpose) or phrase("ask always").begins(purpose)

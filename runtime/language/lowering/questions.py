@@ -9,6 +9,7 @@ from itertools import islice
 from runtime.language.instructions.conditions.reading import plain_marks, read_condition
 from runtime.language.instructions.conditions.tokens import leading_tokens
 from runtime.language.instructions.model import Ask, Call, Free, Instruction, Set
+from runtime.language.instructions.steps.setting import settings_of
 from runtime.language.instructions.uses import sets, sets_lists, sets_numbers
 from runtime.language.instructions.values import read_value
 from runtime.language.lowering import messages, phrases
@@ -103,10 +104,15 @@ class AskedVariables:
         return f"whether ${min(asked)} gets the answer, too, is unclear" if asked else ""
 
     def adding(self, text: str, bare: str) -> LoweredInstruction | None:
-        """ "Put $ticket in $urgent", "Remove it from $urgent": a list; "Write a short $note", a new one. Else None."""
+        """A list that "Put $ticket in $urgent" changes, a number ("Add 5 euros to $n"), or a new "short $note"."""
         changes = phrase("changes a list").begins(bare) if self.lists else None
         if changes and changes["target"].removeprefix("$") in self.lists and (done := self._changed(changes)):
             return LoweredInstruction(OpCode.EXE, done)
+        counted = phrase("changes a number").begins(bare) if self.numbers else None
+        sure = counted and counted["target"][1:] in self.numbers and not settings_of(bare)
+        if counted and sure and read_value(counted["what"]) is not None:
+            sign = "-" if counted["less"] else "+"
+            return LoweredInstruction(OpCode.EXE, f"{counted['target']} {sign}= {counted['what']}")
         new = None if phrase("returns something").inside(bare) else phrase("makes a new one").begins(bare)
         if new and new["target"].removeprefix("$") not in self.given:
             return LoweredInstruction(OpCode.EXE, f"{new['target']} = {bare}")
@@ -187,7 +193,7 @@ class AskedVariables:
 
     def thinking(self, text: str, bare: str) -> LoweredInstruction | None:
         """A thought; a free step for a note of what nobody has said: "Note the $plate". None for any other step."""
-        if not phrase("think").begins(bare):
+        if not (phrase("think").begins(bare) or phrase("checks a value").is_all_of(bare)):
             return None
         if made := phrase("value at its end").is_all_of(bare):
             return LoweredInstruction(OpCode.EXE, f"{made['target']} = {made['work']}")

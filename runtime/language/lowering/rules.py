@@ -276,6 +276,8 @@ class _StepLowering:
         text = unquoted(item.text)
         if phrases.PBASM.match(item.text):
             return found
+        if each := phrase("goes through each").is_all_of(item.text.rstrip(" :,")):
+            return LoweredInstruction(OpCode.CND, f"For each {each['item']} in {each['what']}", loop=True)
         if condition := phrase("condition at the end").inside(text):
             first = self._classifier.classify(item.text[: condition.start()])
             if first.known and first.op not in _CONTROL:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from runtime.language.instructions.model import Template, VariableTarget, Wait
 from runtime.language.instructions.operands import said_words
-from runtime.language.instructions.steps.course import course_of
+from runtime.language.instructions.steps.course import begins_to_wait, course_of
 from runtime.language.instructions.steps.hearing import NamedListeners, listeners
 from runtime.language.instructions.talk import AnswerWait, TalkLine
 from runtime.language.lowering import messages, phrases
@@ -45,6 +45,10 @@ class Speech:
         self._attendees = attendees
 
     def waiting(self, text: str, bare: str) -> LoweredInstruction | None:
+        kept = phrase("answer kept").inside(bare) if begins_to_wait(bare) else None
+        return self._waiting_for_a_value(text, bare, kept) if kept else self._waiting(text, bare)
+
+    def _waiting(self, text: str, bare: str) -> LoweredInstruction | None:
         if messages.waits_for_a_time(bare):
             return free(text, messages.NO_CLOCK)
         if (course := course_of(bare)) is None or not isinstance(course.does, Wait):
@@ -70,6 +74,14 @@ class Speech:
         if self._meeting and _OUTSIDE.isdisjoint(words_of_text(whom).words):
             return _waiting("meeting")
         return self._waiting_for_people(text, whom)
+
+    def _waiting_for_a_value(self, text: str, bare: str, kept: PhraseMatch) -> LoweredInstruction:
+        """ "Wait for the user's answer and put it into $request"."""
+        waits = self._waiting(text, bare[: kept.start()])
+        if waits is None or waits.text != "for user" or kept["more"]:
+            return free(text, _NO_WAIT)
+        wanted = VariableTarget(kept["name"], (kept["type"] or "").removeprefix(":"))
+        return speaking(TalkLine(waits=(AnswerWait("user", (wanted,)),)))
 
     def _waiting_for_people(self, text: str, whom: str) -> LoweredInstruction:
         if said := phrase("waits for words").begins(whom):

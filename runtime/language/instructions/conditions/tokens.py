@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from runtime.language.instructions.expression import TELEPHONE, is_unsure_number, read_expression
 from runtime.language.instructions.text import TYPE, inside_of
@@ -82,7 +83,10 @@ def _of(text: str, match: re.Match[str], at: int) -> Iterator[ConditionToken]:
             raise ValueError(said)
         yield ConditionToken("OPERAND", said.replace(",", ""), at, end, "literal")
     elif kind == "open":
-        yield _operand(text, at, _closed(text, at), "literal")
+        end = _closed(text, at)
+        filled = text[at + 2 : end - 1].isidentifier() and text[at : at + 2] == "{$"
+        token = _operand(text, at + filled, end - filled, "variable" if filled else "literal")
+        yield replace(token, at=at, end=end)
     elif kind == "string":
         yield _operand(text, at, _behind(text, end), "literal")
     elif said.startswith("$"):

@@ -80,9 +80,10 @@ def settings_of(text: str) -> tuple[SetReading, ...]:
     return tuple(found if len(found) < 2 else {one.written: one for one in found}.values())
 
 
-def sets_behind(text: str) -> bool:
-    """Whether a text goes on with what the part before it sets: "$y to 2" behind "Set $x to 1 and"."""
-    return any(one.value != said for said in (f"set {text}", f"let {text}") for one in settings_of(said))
+def sets_behind(verb: str, text: str) -> bool:
+    """Whether a text goes on with what the `verb` before it changes: "$y to 2" behind "Set $x to 1 and"."""
+    said = f"{verb} {text}"
+    return any(one.value != said for one in settings_of(said))
 
 
 def names_alone(text: str) -> bool:
@@ -237,6 +238,9 @@ _ACTIONS: Mapping[str, Callable[..., Any]] = {
     "increased_percent": lambda sign, target, _, token: _percent(sign, target, token),
     "increased_percent_of": lambda sign, token, _, target: _percent(sign, target, token),
     "added": lambda sign, amount, _, target: _Meaning((target,), sign, amount.code),
+    "increased_percent_more": lambda sign, token, _, __, target: _percent(sign, target, token),
+    "risen": lambda target, sign, amount: _Meaning((target,), sign, amount.code),
+    "cased": lambda _, target, case: _Meaning((target,), "", f"{target}.{case}()"),
     "added_to_a_list": lambda _, amount, *parts: _Meaning(
         (next(part for part in parts if str(part)[:1] == "$"),), "+", amount.code
     ),
