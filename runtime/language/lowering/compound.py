@@ -116,7 +116,9 @@ class Compound:
         """ "Compute $total and tell the user": the second action is no part of the value."""
         for head, tail in joints(text):
             first = phrase("opening").without(head)
-            if names_alone(first) or not (isinstance(work_of(first)[0], Set) or _changes(self._classify(first).text)):
+            changed = work_of(self._classify(first).text)[0]
+            sets = isinstance(work_of(first)[0], Set) or (isinstance(changed, Set) and changed.operator != "")
+            if names_alone(first) or not sets:
                 continue
             if phrase("branch").begins(tail):
                 return self._with_a_condition(LoweredInstruction(OpCode.EXE, head), text, head, tail)
@@ -375,12 +377,6 @@ class Compound:
         if found.talk is None:
             return phrase("tell").begins(bare) is not None or phrase("ask always").begins(bare) is not None
         return explicit and second.talk.target not in (found.talk.target, *found.talk.others)
-
-
-def _changes(text: str) -> bool:
-    """Whether a text in symbols changes a variable: `$names -= $name`."""
-    done = work_of(text)[0]
-    return isinstance(done, Set) and done.operator != ""
 
 
 def _is_call(found: LoweredInstruction) -> bool:

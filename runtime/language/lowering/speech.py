@@ -46,7 +46,12 @@ class Speech:
 
     def waiting(self, text: str, bare: str) -> LoweredInstruction | None:
         kept = phrase("answer kept").inside(bare) if begins_to_wait(bare) else None
-        return self._waiting_for_a_value(text, bare, kept) if kept else self._waiting(text, bare)
+        waits = self._waiting(text, bare[: kept.start()] if kept else bare)
+        if kept is None or waits is None:
+            return waits
+        wanted = VariableTarget(kept["name"], (kept["type"] or "").removeprefix(":"))
+        gave = TalkLine(waits=(AnswerWait("user", (wanted,)),))
+        return speaking(gave) if waits.text == "for user" and not kept["more"] else free(text, _NO_WAIT)
 
     def _waiting(self, text: str, bare: str) -> LoweredInstruction | None:
         if messages.waits_for_a_time(bare):
@@ -74,14 +79,6 @@ class Speech:
         if self._meeting and _OUTSIDE.isdisjoint(words_of_text(whom).words):
             return _waiting("meeting")
         return self._waiting_for_people(text, whom)
-
-    def _waiting_for_a_value(self, text: str, bare: str, kept: PhraseMatch) -> LoweredInstruction:
-        """ "Wait for the user's answer and put it into $request"."""
-        waits = self._waiting(text, bare[: kept.start()])
-        if waits is None or waits.text != "for user" or kept["more"]:
-            return free(text, _NO_WAIT)
-        wanted = VariableTarget(kept["name"], (kept["type"] or "").removeprefix(":"))
-        return speaking(TalkLine(waits=(AnswerWait("user", (wanted,)),)))
 
     def _waiting_for_people(self, text: str, whom: str) -> LoweredInstruction:
         if said := phrase("waits for words").begins(whom):
