@@ -149,6 +149,8 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
         if new is not None:
             return f"it does not say who gives ${new}"
         return "it may be more than words" if phrase("gives more than words").begins(bare) else ""
+    if phrase("state of a person").begins(bare):
+        return "it may be asked, or judged from what was said"
     if phrase("whoever is meant").inside(bare):
         return "who is meant is known only when it runs"
     if "$" in bare and _may_be_left_out(bare):

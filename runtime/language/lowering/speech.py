@@ -47,7 +47,7 @@ class Speech:
     def waiting(self, text: str, bare: str) -> LoweredInstruction | None:
         kept = phrase("answer kept").inside(bare) if begins_to_wait(bare) else None
         waits = self._waiting(text, bare[: kept.start()] if kept else bare)
-        if kept is None or waits is None:
+        if not (kept and waits):
             return waits
         wanted = VariableTarget(kept["name"], (kept["type"] or "").removeprefix(":"))
         gave = TalkLine(waits=(AnswerWait("user", (wanted,)),))
@@ -126,15 +126,13 @@ class Speech:
             return free(text, named[0].doubt)
         acts = None if phrase("lets know").begins(bare) else phrase("lets do").begins(bare)
         who, name = named[0].first if acts and named else ("", "")
-        speaks = (acts and acts["speaks"]) or phrase("decides").inside(bare)
-        if who == "agent" or (who in ("user", "person") and not speaks):
+        people = who in ("user", "person") and not (acts and acts["speaks"]) and not phrase("decides").inside(bare)
+        if who == "agent" or people:
             return free(text, f"what {name or 'somebody'} does is more than words")
         if asks and self._others(bare) and len({*phrases.VARIABLE.findall(unquoted(bare))} - self.questions.given) > 1:
             return free(text, "whose answer is kept is unclear")
         if (asks or phrase("to a role").begins(bare)) and not self.answered_next and messages.only_offers(bare):
             return free(text, "whether an answer is waited for is not said")
-        if asks and phrase("state of a person").begins(bare):
-            return free(text, "it may be asked, or judged from what was said")
         if asks and "$" in bare and phrase("options in words").inside(bare):
             return free(text, messages.BUTTONS)
         if (about := phrase("about their value").inside(bare)) and about["name"] in self.questions.given:
