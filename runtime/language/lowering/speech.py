@@ -34,10 +34,8 @@ class Speech:
 
     def __init__(self, reach: Reach, *, meeting: bool, attendees: Collection[str] | None = None) -> None:
         self.partners: list[str] = []
-        self._perhaps: set[str] = set()
-        """The agents in free steps, which may speak with them."""
-        self.absent = ""
-        """The person besides the user for whom the last step of such kind was."""
+        self._perhaps: set[str] = set()  # the agents in free steps, which may speak with them
+        self.absent = ""  # the person besides the user for whom the last step of such kind was
         self.answered_next = ""  # whether the next step waits for an answer, or depends on it
         self.questions = AskedVariables(meeting=meeting)
         self._reach = reach
@@ -49,9 +47,10 @@ class Speech:
         waits = self._waiting(text, bare[: kept.start()] if kept else bare)
         if not (kept and waits):
             return waits
+        if waits.text != "for user" or kept["more"]:
+            return free(text, _NO_WAIT)
         wanted = VariableTarget(kept["name"], (kept["type"] or "").removeprefix(":"))
-        gave = TalkLine(waits=(AnswerWait("user", (wanted,)),))
-        return speaking(gave) if waits.text == "for user" and not kept["more"] else free(text, _NO_WAIT)
+        return speaking(TalkLine(waits=(AnswerWait("user", (wanted,)),)))
 
     def _waiting(self, text: str, bare: str) -> LoweredInstruction | None:
         if messages.waits_for_a_time(bare):
@@ -59,8 +58,7 @@ class Speech:
         if (course := course_of(bare)) is None or not isinstance(course.does, Wait):
             return None
         whom = course.said or "user"
-        if bare.lower().startswith("yield") and whom.lower() in _YIELDED:
-            ends = whom.lower()
+        if bare.lower().startswith("yield") and (ends := whom.lower()) in _YIELDED:
             return LoweredInstruction(OpCode.YLD, "for call") if ends == "call" else speaking(TalkLine(ends=ends))
         if phrase("wait with a limit").inside(bare):
             return free(text, messages.NO_LIMIT)
@@ -389,8 +387,7 @@ class Speech:
             return wanted
         asks_more = (one for one in phrases.VARIABLE.finditer(said) if said[one.end() : kept.start()].strip())
         typed = {one[1] for one in asks_more if ":" in one[0]}
-        also = (one for one in wanted if one in typed)
-        return list(dict.fromkeys([*also, *phrases.VARIABLE.findall(kept.whole)]))
+        return list(dict.fromkeys([*filter(typed.__contains__, wanted), *phrases.VARIABLE.findall(kept.whole)]))
 
 
 def _waiting(*targets: str) -> LoweredInstruction:
@@ -398,6 +395,6 @@ def _waiting(*targets: str) -> LoweredInstruction:
 
 
 def _ending(line: TalkLine, at: int, ends: str) -> TalkLine:
-    """A message that ends something, without the words `at` which it says so, where the message is in quotes alone."""
+    """A message that ends something, without the words `at` which it says so, where it is in quotes alone."""
     before = line.said[:at].rstrip(" ,")
     return replace(line, said=before if phrase("says only quoted").begins(before) else line.said, ends=ends)
