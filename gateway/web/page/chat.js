@@ -127,7 +127,7 @@ class Chat {
       label: "Reply",
       on: {
         send: (text, more) => this.saying.say(text, thread(), more),
-        change: (message, text) => this.acts.change(message, this.room.linked(text)),
+        change: (message, text) => this.acts.change(message, text),
         stop: () => this.acts.stop(thread()),
         last: () => this.room.lastOf(this.me.id, thread()),
         commands: () => this.commands.filter(({ name }) => mayGive(name)),

@@ -12,6 +12,7 @@ from adapters.adapter import Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from runtime.core.address import GATEWAY, Address
 from runtime.core.errors import NotDelivered
+from runtime.core.markup import MarkdownPart
 from runtime.core.message import Choice
 from runtime.core.texts import english
 from tests.contract.discord.speaking import GUEST, HOST, general, listening, new_adapter, private, send
@@ -42,7 +43,7 @@ async def test_session_begins_in_a_thread_named_after_its_topic_with_its_person_
     assert name == "Friday night"
     assert world.people.members(thread) >= {world.bot, str(world.ada.id)}
     assert (later.addressed, later.person_name) == (True, "Bob")
-    assert world.receipt(chosen) == SAY("sessions.there", place=f"<#{thread}>")
+    assert world.receipt(chosen) == SAY("sessions.there", place=MarkdownPart(f"<#{thread}>"))
 
 
 async def test_session_in_a_thread_or_in_private_begins_where_it_was_asked_for(
@@ -121,7 +122,7 @@ async def test_invited_person_is_brought_into_the_thread_and_pinged(
     record = world.backend.interactions[int(chosen)]
     assert not record.ephemeral
     said = world.backend.get_message(int(there), record.message_id or 0)
-    assert said.content == SAY("sessions.invited", person=f"<@{world.bob.id}>")
+    assert said.content == SAY("sessions.invited", person=MarkdownPart(f"<@{world.bob.id}>"))
     assert list(said.ping_user_ids) == [world.bob.id]
 
 

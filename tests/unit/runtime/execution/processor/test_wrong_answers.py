@@ -120,7 +120,7 @@ async def test_a_playbook_that_is_called_and_fails_is_told_of_once() -> None:
 
 async def test_an_error_of_the_program_is_told_without_its_place() -> None:
     assert await answers(main("- Set $x to $y + 1")) == [
-        "⚠️ Main failed: $y is not set. The next message starts it over."
+        "⚠️ Main failed: &#36;y is not set. The next message starts it over."
     ]
 
 
