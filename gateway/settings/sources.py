@@ -42,22 +42,26 @@ class Layer(Struct, frozen=True):
     values: Mapping[str, Any]
     spell: Callable[[str], str]
 
-    def check(self, known: Iterable[str], *, tables: Collection[str] = (), named_tables: Collection[str] = ()) -> None:
-        """Raise ConfigError for the first key that is not `known`, with the nearest one that is.
+    def unknown(
+        self, known: Iterable[str], *, tables: Collection[str] = (), named_tables: Collection[str] = ()
+    ) -> Mapping[str, str]:
+        """The keys that are not `known`, each with what is wrong and the nearest one that is.
 
         Below `tables` every key will do, and below `named_tables` every key of a table of any name.
         """
-        spelled = {self.spell(key): key for key in known}
+        spelled, found = {self.spell(key): key for key in known}, dict[str, str]()
         for key in self.values:
             gone = next((why for old, why in RETIRED.items() if fnmatchcase(f"{key}.", f"{old}.*")), None)
             if gone is not None:
-                raise ConfigError(f'{self.place}: there is no setting "{self.spell(key)}" any more; {gone}')
+                found[key] = f'{self.place}: there is no setting "{self.spell(key)}" any more; {gone}'
+                continue
             above = key.rpartition(".")[0]
             if key in spelled.values() or above in tables or above.rpartition(".")[0] in named_tables:
                 continue
             written = self.spell(key)
             advice = name_advice(written, spelled, "see config/parley.toml for every key.")
-            raise ConfigError(f'{self.place}: there is no setting "{written}"; {advice}')
+            found[key] = f'{self.place}: there is no setting "{written}"; {advice}'
+        return found
 
 
 def nested(values: Mapping[str, Any]) -> dict[str, Any]:

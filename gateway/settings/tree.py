@@ -154,10 +154,20 @@ def load(
     fields = {} if sections is None else operation.added_fields(layers, sections, Settings.model_fields)
     tree = create_model("Settings", __base__=Settings, **fields) if fields else Settings
     _refuse_secrets(layers[3], tree)
+    wrong, known = list[str](), list[sources.Layer]()
     for layer in layers:
         sources.refuse_secrets_for_files(layer)
-        layer.check(keys(tree), tables=TABLES, named_tables=NAMED_TABLES)
-    settings = _built([_with_tables(layer, here, toml) for layer in layers], tree)
+        unknown = layer.unknown(keys(tree), tables=TABLES, named_tables=NAMED_TABLES)
+        wrong += unknown.values()
+        known.append(replace(layer, values={key: one for key, one in layer.values.items() if key not in unknown}))
+    try:
+        settings = _built([_with_tables(layer, here, toml) for layer in known], tree)
+    except ConfigError as error:
+        if not wrong:
+            raise
+        wrong.append(str(error))
+    if wrong:
+        raise ConfigError("\n".join(wrong))
     if settings.model_api_key_file is not None and OUR_KEY in hidden_keys(variables):
         raise _given_twice("model_api_key")
     used = {key: value_at(settings, key) for key in keys(tree) if key.endswith(".allow_groups")}

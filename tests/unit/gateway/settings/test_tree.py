@@ -69,6 +69,18 @@ def test_unknown_key_of_the_file_is_refused_by_name_with_the_nearest(tmp_path: P
         _load(tmp_path, "[web]\nprot = 1\n")
 
 
+def test_all_that_is_wrong_in_the_settings_is_said_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        _load(tmp_path, '[web]\nprot = 1\nopen = "maybe"\n[limits]\nperson_mesages = 3\n', PARLEY_MODLE="x")
+    places = ("environment", "parley.toml", "parley.toml", "parley.toml")
+    names = ("PARLEY_MODLE", "web.prot", "limits.person_mesages", "web.open")
+    lines = str(caught.value).splitlines()
+    assert len(lines) == len(names)
+    for line, place, name in zip(lines, places, names, strict=True):
+        assert f"{place}: " in line
+        assert name in line
+
+
 @pytest.mark.parametrize(
     "gone",
     [
