@@ -74,11 +74,10 @@ _MESSAGE: Final = "/channels/{channel_id}/messages/{message_id}"
 _MARK: Final = _MESSAGE + "/reactions/{emoji}/@me"
 
 
-class DiscordApi:
+class DiscordApi(Struct, frozen=True):
     """One bot's calls, one attempt each. Errors: those of the port and of `calls`; AuthFailed only from `identity`."""
 
-    def __init__(self, calls: DiscordCalls) -> None:
-        self._calls = calls
+    _calls: DiscordCalls
 
     async def identity(self) -> tuple[DiscordBot, bool]:
         """The bot's identity, and whether the message content intent is switched on."""

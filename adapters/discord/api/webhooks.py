@@ -45,11 +45,10 @@ class WebhookSpot(Struct, frozen=True):
         return self.thread or self.channel
 
 
-class HookApi:
+class HookApi(Struct, frozen=True):
     """Calls about and through webhooks, one attempt each. Those that take a Hook also raise HookGone."""
 
-    def __init__(self, calls: DiscordCalls) -> None:
-        self._calls = calls
+    _calls: DiscordCalls
 
     async def of_channel(self, channel_id: str, us: DiscordBot) -> list[DiscordHook]:
         """Our webhooks in a channel: those of our application, also where Discord tells only who made them."""
@@ -110,11 +109,10 @@ def _hook(data: Mapping[str, Any]) -> DiscordHook:
     )
 
 
-class InteractionApi:
+class InteractionApi(Struct, frozen=True):
     """Calls with an interaction's own token: AlreadyDone after the first answer, NotDelivered when too late."""
 
-    def __init__(self, calls: DiscordCalls) -> None:
-        self._calls = calls
+    _calls: DiscordCalls
 
     async def say(self, interaction: Mapping[str, Any], words: DiscordWords, *, openly: bool = False) -> None:
         """Answer with a text, which only the person sees unless `openly`."""

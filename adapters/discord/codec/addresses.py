@@ -219,7 +219,7 @@ class _Writer(MarkdownWriter):
         self._at_start = True
 
     def _plain(self, text: str) -> None:
-        if text and not self._muted:
+        if text and None not in self._ends:
             self._write(quiet(self._escaped(text)))
 
     def _escaped(self, text: str) -> str:
@@ -274,10 +274,6 @@ class _Writer(MarkdownWriter):
     @property
     def _in_label(self) -> bool:
         return any(end is not None and end.startswith("](") for end in self._ends)
-
-    @property
-    def _muted(self) -> bool:
-        return None in self._ends
 
     def _append(self, text: str) -> None:
         """Add text. An address is put in angle brackets where Discord would take the text for its end."""

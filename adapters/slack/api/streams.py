@@ -40,11 +40,10 @@ class StreamEnd(Struct, frozen=True):
     blocks: Sequence[Mapping[str, Any]] = ()
 
 
-class StreamApi:
+class StreamApi(Struct, frozen=True):
     """The stream calls of one bot. StreamOver where a stream takes no more text or none is available."""
 
-    def __init__(self, calls: SlackCalls) -> None:
-        self._calls = calls
+    _calls: SlackCalls
 
     async def start(
         self,

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import anyio
+from msgspec import Struct
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.adapter import FileData
@@ -33,11 +34,10 @@ TRANSFER_TIMEOUT_S: Final = 120.0
 CHUNK_BYTES: Final = 64 * 1024
 
 
-class WebApi:
+class WebApi(Struct, frozen=True):
     """The calls of one bot. Errors as `Calls.call`; AuthFailed only from `me`."""
 
-    def __init__(self, calls: SlackCalls) -> None:
-        self._calls = calls
+    _calls: SlackCalls
 
     async def me(self) -> SlackBot:
         with self._calls.call("auth.test", at_setup=True):
@@ -232,11 +232,10 @@ def under_name(face: AuthorFace | None) -> dict[str, Any]:
     return {} if face is None else {"username": face.username, "icon_emoji": face.icon_emoji}
 
 
-class FileApi:
+class FileApi(Struct, frozen=True):
     """The calls of one bot. Errors as `Calls.call`."""
 
-    def __init__(self, calls: SlackCalls) -> None:
-        self._calls = calls
+    _calls: SlackCalls
 
     async def content(self, file_id: str, *, max_bytes: int) -> bytes:
         """A file's content. Raises NotDelivered where it is gone, too long or not to be had."""

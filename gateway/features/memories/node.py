@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
+from msgspec import Struct
+
 from adapters.adapter import Inbound
 from gateway.feature import EntrancePart, FeatureGround, ServingGround, TriedGround
 from gateway.features.memories import facts
@@ -189,10 +191,8 @@ def tried(ground: TriedGround) -> NodePart:
     return memories_part(Memories(MemoryMemories(), ground.clock, on.get, Silence(), own))
 
 
-class MemoryCommand:
-    def __init__(self, memories: Memories) -> None:
-        self._memories = memories
-        self._silence = memories.silence
+class MemoryCommand(Struct, frozen=True):
+    _memories: Memories
 
     async def answer(self, given: GivenCommand) -> CommandAnswer:
         """Carry out the command and answer it: to who gave it alone, and to nobody where others would read it."""
@@ -212,15 +212,15 @@ class MemoryCommand:
         if word.lower() == "forget":
             return await self._forget(rest.strip().removeprefix("#"), scope, person, texts)
         if word.lower() == "off" and not rest.strip():
-            await self._silence.begin(scope.program, person)
+            await self._memories.silence.begin(scope.program, person)
             return texts("memory.turned_off")
         if word.lower() == "on" and not rest.strip():
-            await self._silence.end(scope.program, person)
+            await self._memories.silence.end(scope.program, person)
             return texts("memory.turned_on")
         return texts("memory.usage") if word else await self._list(scope, person, texts)
 
     async def _list(self, scope: MemoryScope, person: str, texts: Texts) -> str:
-        off = await self._silence.holds(scope.program, person)
+        off = await self._memories.silence.holds(scope.program, person)
         found = await self._theirs(scope, person)
         shown = [memory for memory in current_of(found) if memory in found][-_SHOWN:]
         if not shown:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import anyio
 from anyio import to_thread
+from msgspec import Struct, field
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
@@ -63,20 +64,17 @@ Answer = Callable[[Request, WebVisitor], Awaitable[Response]]
 _NO_STORE = {"cache-control": "no-store"}
 
 
-class Pusher:
+class Pusher(Struct, eq=False):
     """`contact` is where the operators of a push service find who runs this gateway."""
 
-    def __init__(
-        self, subscriptions: Subscriptions, board: RoomBoard, logged_in: LoggedIn, clock: Clock, contact: str
-    ) -> None:
-        self._subscriptions = subscriptions
-        self._board = board
-        self._logged_in = logged_in
-        self._clock = clock
-        self._contact = contact
-        self._waiting: deque[tuple[str, RoomMessage]] = deque()
-        self._news = anyio.Event()
-        self._at_once = anyio.CapacityLimiter(AT_ONCE)
+    _subscriptions: Subscriptions
+    _board: RoomBoard
+    _logged_in: LoggedIn
+    _clock: Clock
+    _contact: str
+    _waiting: deque[tuple[str, RoomMessage]] = field(default_factory=deque)
+    _news: anyio.Event = field(default_factory=anyio.Event)
+    _at_once: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(AT_ONCE))
 
     def said(self, room: str, message: RoomMessage) -> None:
         """Something was said, and is finished. Never waits."""

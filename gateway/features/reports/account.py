@@ -93,13 +93,13 @@ class Account(Struct, frozen=True):
         return [*shown, f"cause    {self.cause}", f"try      {self.advice}", *again]
 
 
-class Accounts:
-    def __init__(self, tapes: TapeReader, masking: SecretMasking, texts: Texts, *, private: bool = False) -> None:
-        """`private`: owners read what is said in private and direct rooms."""
-        self._tapes = tapes
-        self._private = private
-        self.masking = masking
-        self._texts = texts
+class Accounts(Struct, eq=False):
+    """`private`: owners read what is said in private and direct rooms."""
+
+    _tapes: TapeReader
+    masking: SecretMasking
+    _texts: Texts
+    private: bool = False
 
     async def of(self, report: Report, *, executed: bool = True) -> Account:
         """`executed`: with what was executed before, for which all facts up to the failure's are read."""
@@ -123,7 +123,7 @@ class Accounts:
     async def hides(self, report: Report) -> bool:
         """Whether a failure is one of a private or direct room, whose words owners do not read. Raises
         StorageUnavailable."""
-        if self._private:
+        if self.private:
             return False
         platform, _, conversation = report.conversation.partition(":")
         address = Address(platform, conversation)

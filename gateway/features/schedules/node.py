@@ -187,12 +187,10 @@ def open_node(ground: FeatureGround, serving: ServingGround) -> NodeSchedules:
     return NodeSchedules(schedules)
 
 
-class ScheduleAnswers:
+class ScheduleAnswers(Struct, frozen=True):
     """Carries out the command for a conversation, whether a session lives there or not."""
 
-    def __init__(self, schedules: Schedules) -> None:
-        self._schedules = schedules
-        self._clock = schedules.clock
+    _schedules: Schedules
 
     async def answer(self, asked: InboxEvent, texts: Texts) -> tuple[str, bool]:
         """Carry out the command; what people are told, and whether only who gave it is: nothing has changed. Done again
@@ -217,7 +215,7 @@ class ScheduleAnswers:
         return await self._add(asked, texts)
 
     async def _add(self, asked: InboxEvent, texts: Texts) -> str:
-        zone, now = await self._schedules.zone(asked.address), self._clock.now()
+        zone, now = await self._schedules.zone(asked.address), self._schedules.clock.now()
         made = min(asked.sent_at, now)
         found = read_times(asked.text, made, zone)
         if found is None and _TOO_OFTEN.match(asked.text.strip()):
@@ -256,12 +254,12 @@ class ScheduleAnswers:
     async def _zone(self, asked: InboxEvent, name: str, texts: Texts) -> str:
         if not name:
             zone = await self._schedules.zone(asked.address)
-            return texts("schedules.zone", zone=zone.key, now=_shown(self._clock.now(), zone))
+            return texts("schedules.zone", zone=zone.key, now=_shown(self._schedules.clock.now(), zone))
         wanted = zone_named(name)
         if wanted is None:
             raise CommandRefused(texts("schedules.no_zone", zone=words_within(name)))
         await self._schedules.set_zone(asked.address, wanted)
-        return texts("schedules.zone_set", zone=wanted.key, now=_shown(self._clock.now(), wanted))
+        return texts("schedules.zone_set", zone=wanted.key, now=_shown(self._schedules.clock.now(), wanted))
 
 
 def _line(kept: KeptSchedule, zone: ZoneInfo, texts: Texts, *, paused: bool) -> str:

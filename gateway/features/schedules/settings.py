@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
+from msgspec import Struct
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from gateway.settings.forms import SettingsSection
@@ -135,13 +136,12 @@ def read_cron(value: object, *, place: str) -> list[CronSettings]:
     return [_Table(place, lines, number).read(row) for number, row in enumerate(value, 1)]
 
 
-class _Table:
+class _Table(Struct, frozen=True):
     """The table with this number, in the lines of a file."""
 
-    def __init__(self, place: str, lines: Sequence[str], number: int) -> None:
-        self._place = place
-        self._lines = lines
-        self._number = number
+    _place: str
+    _lines: Sequence[str]
+    _number: int
 
     def read(self, row: Mapping[str, Any]) -> CronSettings:
         known = [name for name in CronSettings.model_fields if name != "where"]

@@ -15,7 +15,7 @@ from typing import Any
 
 import anyio
 from anyio.to_thread import run_sync
-from msgspec import Struct
+from msgspec import Struct, field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -257,10 +257,9 @@ class FoundFacts(Struct, frozen=True):
     speakers: Mapping[tuple[str, str], str]
 
 
-class JournalSearch:
-    def __init__(self, tapes: TapeReader) -> None:
-        self._tapes = tapes
-        self._thread = anyio.CapacityLimiter(1)
+class JournalSearch(Struct, eq=False):
+    _tapes: TapeReader
+    _thread: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
 
     async def find(
         self,
