@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from runtime.core.errors import ParleyError
 from runtime.core.json_text import plain_data
-from runtime.language.diagnostics import Diagnostic, DiagnosticList, Span
+from runtime.language.diagnostics import Diagnostic, DiagnosticList, ProgramRejected, Span
 from runtime.language.locking.lock_file import NO_LOCKS, LockedStep, Locks, digest_of, read_locks
 from runtime.language.locking.locked_steps import unused_entries, with_locked
 from runtime.language.lowering.lowerer import AgentLowerer, LoweredAgent, LoweringReport
@@ -82,14 +82,13 @@ async def compile_parsed(
     compilation = _Compilation(parsed, lowerer, locks, cache_dir, on_progress)
     problems = DiagnosticList()
     check_trigger_codes(parsed.agents, problems)
-    problems.stop_if_any(parsed.lines)
     given = {
         agent.name: read_agent(agent, problems)
         for agent in parsed.agents
         if agent.compiled or agent.kind is not AgentKind.AI
     }
+    await compilation.lower_all(given.keys(), problems)
     problems.stop_if_any(parsed.lines)
-    await compilation.lower_all(given.keys())
     agents = [given.get(agent.name) or compilation.agents[agent.name] for agent in parsed.agents]
     reports = [compilation.reports[agent.name] for agent in parsed.agents if agent.name not in given]
     report = LoweringReport(
@@ -121,8 +120,8 @@ class _Compilation:
         self._done = 0
         self._errors: list[ParleyError] = []
 
-    async def lower_all(self, given: Collection[str]) -> None:
-        """Lower all agents but those that are given as they are."""
+    async def lower_all(self, given: Collection[str], problems: DiagnosticList) -> None:
+        """Lower all agents but those that are given as they are. What an author has to correct is noted."""
         for agent in self._parsed.agents:
             if agent.name in given:
                 self._tell(agent.name, "remote" if agent.kind.on_server else "given")
@@ -130,8 +129,10 @@ class _Compilation:
             for agent in self._parsed.agents:
                 if agent.name not in given:
                     group.start_soon(self._lower, agent)
-        if self._errors:
-            raise self._errors[0]
+        for error in self._errors:
+            if not isinstance(error, ProgramRejected):
+                raise error
+            problems.take(error.diagnostics)
 
     async def _lower(self, agent: ParsedAgent) -> None:
         path = self._cache_path(agent)

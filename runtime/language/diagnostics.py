@@ -147,18 +147,26 @@ class DiagnosticList:
         place = span if at < 0 else replace(span, column=at + 1)
         self._add(Diagnostic(message, place, text, hint, width=len(word) if at >= 0 else 0))
 
+    def take(self, errors: Sequence[Diagnostic]) -> None:
+        """Add errors that others found."""
+        for one in errors:
+            self._add(one)
+
+    def errors(self, lines: Mapping[tuple[str, int], str]) -> list[Diagnostic]:
+        """The errors in the order of the source. `lines` are those of the source by file and number, for what was found
+        where they were not at hand."""
+        files = list(dict.fromkeys(d.span.file for d in self._found))
+        key = {file: index for index, file in enumerate(files)}
+        found = [
+            one if one.source_line else replace(one, source_line=lines.get((one.span.file, one.span.line), ""))
+            for one in self._found
+        ]
+        return sorted(found, key=lambda d: (key[d.span.file], d.span.line, d.span.column))
+
     def stop_if_any(self, lines: Mapping[tuple[str, int], str] | None = None) -> None:
-        """Raise ProgramRejected with everything found, in the order of the source. `lines` are those of the source by
-        file and number, for what was found where they were not at hand."""
+        """Raise ProgramRejected with all errors, as `errors`."""
         if self._found:
-            files = list(dict.fromkeys(d.span.file for d in self._found))
-            key = {file: index for index, file in enumerate(files)}
-            lines = lines or {}
-            found = [
-                one if one.source_line else replace(one, source_line=lines.get((one.span.file, one.span.line), ""))
-                for one in self._found
-            ]
-            raise ProgramRejected(sorted(found, key=lambda d: (key[d.span.file], d.span.line, d.span.column)))
+            raise ProgramRejected(self.errors(lines or {}))
 
     def _add(self, diagnostic: Diagnostic) -> None:
         if len(self._found) < _MOST and diagnostic not in self._found:

@@ -110,8 +110,9 @@ def _right(program: Sequence[Path], given: tuple[Settings, Collection[str]] | No
     if result is not None and not kinds["error"]:
         warnings = f" with {counted(kinds['warning'], 'warning')}" if kinds["warning"] else ""
         terminal.say(f"{_GOOD} {named}: valid{warnings}. {overview(result.program)}{_left_to_a_model(result.program)}")
-    elif result is not None:
-        terminal.say(f"{_BAD} {named}: {counted(kinds['error'], 'error')}. These steps cannot run.")
+    else:
+        served = "These steps" if result is not None else "The program"
+        terminal.say(f"{_BAD} {named}: {counted(kinds['error'], 'error')}. {served} cannot run.")
     return not kinds["error"]
 
 

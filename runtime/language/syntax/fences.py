@@ -28,10 +28,12 @@ def is_code(fence: FencedBlock) -> bool:
 
 
 def read_fence(fence: FencedBlock, problems: DiagnosticList) -> tuple[PythonFence, list[ParsedPlaybook]]:
-    """The unindented code, and the functions marked `@playbook`, whose triggers are still plain text."""
+    """The unindented code, none if it is not Python, and the functions marked `@playbook`, whose triggers are still
+    plain text."""
     reader = _FenceReader(fence, problems)
     first = fence.lines[0] if fence.lines else fence.opening
-    return PythonFence(reader.source, first.span(fence.indent + 1)), reader.playbooks()
+    playbooks = reader.playbooks()
+    return PythonFence(reader.source, first.span(fence.indent + 1)), playbooks
 
 
 class _FenceReader:
@@ -48,6 +50,7 @@ class _FenceReader:
             row = min(error.lineno or 1, len(self._fence.lines))
             column = max(1, error.offset or 1) + self._cuts[row - 1]
             self._problems.at(self._fence.lines[row - 1], f"this is not Python: {error.msg}", column=column)
+            self.source = ""
             return []
         functions = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
         return [

@@ -67,6 +67,13 @@ _NOTHING_OF_ITS_OWN: Mapping[AgentKind, tuple[str, str]] = {
 def parse(source: ProgramText) -> ParsedProgram:
     """The tree of a program. Raises ProgramRejected with all of its errors."""
     problems = DiagnosticList()
+    parsed = parse_most(source, problems)
+    problems.stop_if_any(parsed.lines)
+    return parsed
+
+
+def parse_most(source: ProgramText, problems: DiagnosticList) -> ParsedProgram:
+    """The tree of what can be read of a program; errors are noted. Raises ProgramRejected where that is nothing."""
     blocks = scan(source.lines, problems)
     before, sections = split(blocks, 1)
     for line, meant in underlined(blocks):
@@ -94,7 +101,8 @@ def parse(source: ProgramText) -> ParsedProgram:
     if not problems:
         check_people(agents, problems)
     lines = {(line.file, line.number): line.text[line.shift :] for line in source.lines}
-    problems.stop_if_any(lines)
+    if not agents:
+        problems.stop_if_any(lines)
     return ParsedProgram(source.name, tuple(agents), source.metadata, problems.warnings, lines)
 
 

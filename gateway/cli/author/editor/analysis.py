@@ -8,17 +8,14 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from gateway.assembly.checking import warnings_of
+from gateway.assembly.checking import examined
 from gateway.built_in_calls import SIGNATURES
 from gateway.programs.explanation import explanation_of
 from runtime.core.errors import ParleyError
 from runtime.execution.free.prompt import signature
-from runtime.language.compiler import CompileResult, compile_parsed
+from runtime.language.compiler import CompileResult
 from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
-from runtime.language.locking.lock_file import read_locks
-from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import AgentSpec, PlaybookSpec
-from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
 
 _OPENINGS = ("Ask the user ", "Tell the user ", "If $", "Otherwise", "While $", "For each $", "Return $", "End program")
@@ -171,13 +168,12 @@ async def analyse(text: str, file: Path, calls: Collection[str] = ()) -> Analysi
     rows = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
     try:
-        source = read_text(text, str(file))
-        result = await compile_parsed(parse(source), lowerer=RulesLowerer(), locks=read_locks(source.files))
+        found, result = await examined(read_text(text, str(file)), calls)
     except ProgramRejected as rejected:
         return Analysis(str(file), rows, rejected.diagnostics, None)
     except (ParleyError, RecursionError) as error:
         return Analysis(str(file), rows, [Diagnostic(str(error), Span(str(file), 1))], None)
-    return Analysis(str(file), rows, warnings_of(result, calls), result, _meanings(result, str(file)))
+    return Analysis(str(file), rows, found, result, {} if result is None else _meanings(result, str(file)))
 
 
 def _meanings(result: CompileResult, file: str) -> dict[int, list[tuple[str, str]]]:

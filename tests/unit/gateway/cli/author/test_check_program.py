@@ -148,8 +148,56 @@ def test_a_failure_of_the_check_is_a_diagnostic(
     async def fail(*_arguments: object, **_named: object) -> None:
         raise error
 
-    monkeypatch.setattr(compiler, "compile_program", fail)
+    (tmp_path / "a.pb").write_text(HELLO)
+    monkeypatch.setattr(compiler, "compile_parsed", fail)
     assert said in _said(tmp_path / "a.pb")
+
+
+STEPS = "# Shop\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- $p = PriseOf(1)\n- $q = PriceOf(1)\n"
+LATER = [(7, "there is no playbook PriseOf"), (9, "step Main:03: there is no such step")]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "structure"),
+    [
+        ("## PriceOf\n- Return 3\n\n## Main\n", [(14, "there is a playbook Main already, at {}:3:4")]),
+        (
+            "```python\n@playbook\ndef PriceOf(item):\n    return [item\n```\n",
+            [(14, "this is not Python: '[' was never closed")],
+        ),
+        ("## PriceOf($item\n- Return 3\n", [(11, "this is not a signature: the parenthesis is never closed")]),
+        ("## PriceOf\n- Return 3\n\n# Shop\n", [(14, "there is an agent Shop already, at {}:1:3")]),
+        ("## PriceOf\n### Stepps\n- Return 3\n", [(12, "there is no section 'Stepps'")]),
+    ],
+    ids=["playbook-twice", "python", "signature", "agent-twice", "section"],
+)
+def test_errors_of_the_structure_and_of_the_steps_are_found_in_one_round(
+    wrong: str, structure: list[tuple[int, str]], tmp_path: Path
+) -> None:
+    path = tmp_path / "a.pb"
+    path.write_text(f"{STEPS}- Go back to step 99\n\n{wrong}")
+    found, _ = checked([path])
+    assert [(one.span.line, one.message) for one in found if one.severity == "error"] == [
+        *LATER,
+        *((line, said.format(path)) for line, said in structure),
+    ]
+
+
+def test_errors_of_people_codes_and_jumps_are_found_in_one_round(tmp_path: Path) -> None:
+    cook = "# {}\n## Main\n### Triggers\n- T1:BGNN At the beginning\n### Steps\n- 01:QUE Say(user, Hi)\n- 02:JMP 07\n\n"
+    (tmp_path / "a.pb").write_text(
+        f"{cook.format('Cook')}{cook.format('Baker')}# Ada:Human\n\n# Bob:Human\nname: Ada\n"
+    )
+    assert [one.message for one in checked([tmp_path / "a.pb"])[0]] == [
+        *("there is no trigger code BGNN", "this jumps to step 07, which does not exist") * 2,
+        "Ada and Bob have the same name",
+    ]
+
+
+def test_the_number_of_errors_is_said_last_whatever_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "a.pb").write_text(f"{STEPS}\n## Main\n")
+    done = _check(tmp_path, "a.pb")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (2, "✗ a.pb: 3 errors. The program cannot run.")
 
 
 @pytest.mark.parametrize(
