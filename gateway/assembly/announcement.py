@@ -70,8 +70,7 @@ def start_lines(
             lines.append(f"{name:<{_WIDTH}} {where} owner: {platform.access.code}")
         elif not is_web(name):
             lines.append(
-                f"{name:<{_WIDTH}} connecting (the log says `adapter.connected` when it listens); "
-                f"open to {platform.access.open_to}"
+                f"{name:<{_WIDTH}} connecting (a warning follows if it cannot); open to {platform.access.open_to}"
             )
     return lines
 

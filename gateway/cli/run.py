@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -16,7 +17,7 @@ import typer
 
 from gateway.assembly.checking import checked, extension_names
 from gateway.cli.output.diagnosis import counted
-from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
+from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, quiet_logs, say
 
 if TYPE_CHECKING:
     from anyio import CancelScope, Event
@@ -161,6 +162,9 @@ def run(  # noqa: PLR0913 - options of a command
     with plain_errors():
         flags = {"model": model, "web.host": host, "web.port": port, "nodes.role": role}
         settings = load_settings(config, flags)
+        if sys.stderr.isatty():
+            flags |= quiet_logs(settings)
+            settings = load_settings(config, flags)
         _look_first(files)
         if role != "front":
             _tell_errors(settings, files)

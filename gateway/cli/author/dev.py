@@ -17,7 +17,7 @@ import typer
 
 from gateway.assembly.checking import checked, extension_names, refuse_errors
 from gateway.cli.author.exec import Lines
-from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
+from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, quiet_logs, say
 from gateway.cli.run import serve_until_stopped
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import file_advice
@@ -155,8 +155,7 @@ def _dev_settings_flags(
     if "data_dir" not in changed(plain):
         flags["data_dir"] = Path(_STATE).absolute()
         _hidden(Path(_STATE))
-    if "logs.level" not in changed(plain):
-        flags["logs.level"] = "warning"
+    flags |= quiet_logs(plain)
     if port is None and not _is_free(plain.web.host, plain.web.port):
         flags["web.port"] = 0
     return flags, files

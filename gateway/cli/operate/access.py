@@ -40,7 +40,8 @@ def list_people(config: ConfigOption = None) -> None:
         return lines
 
     for line in ([] if nothing_kept(config) else _with_people(config, ask)) or [
-        "Only the people in the settings have access, and nobody is waiting for it."
+        "Nobody has a role of their own, and nobody is waiting for access.",
+        f"The settings decide: the web chat is open to {load_settings(config).web.open_to}.",
     ]:
         say(line)
 

@@ -65,6 +65,11 @@ def load_settings(config: Path | None, flags: dict[str, Any] | None = None) -> S
     return load(config=config, flags={"data_dir": DATA_DIR.get(), **(flags or {})}, sections=_sections)
 
 
+def quiet_logs(settings: Settings) -> dict[str, Any]:
+    """The flag that logs warnings and errors alone, unless the settings name a level."""
+    return {} if "level" in settings.logs.model_fields_set else {"logs.level": "warning"}
+
+
 def _sections(modules: tuple[str, ...]) -> Mapping[str, type[PlatformSettings]]:
     """The sections that extensions add; what extensions may add to is loaded only where there is one."""
     from gateway.packaged import installed

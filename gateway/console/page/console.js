@@ -63,7 +63,7 @@ function Console() {
         <span title=${session.value.acts ? "" : "Owners can change something here with console.acts = true."}>${session.value.name ? `${session.value.name}, ` : ""}${session.value.role}${session.value.acts ? "" : ", read-only"}</span>
         ${session.value.from_chat ? html`<a class="button" href="/">Chat</a>` : html`
           <button onClick=${() => leave({})}>Log out</button>
-          <button onClick=${() => leave({everywhere: "yes"})}>Everywhere</button>`}
+          <button onClick=${() => leave({everywhere: "yes"})}>Log out everywhere</button>`}
       </div>
     </header>
     <main id="main" ref=${main} tabindex="-1">

@@ -169,7 +169,13 @@ async def test_access_says_what_is_wrong(tmp_path: Path) -> None:
     assert status == 2
     assert '"telegrm:4" is not a person' in errors
     status, output, _ = await parley(tmp_path, "access", "list")
-    assert (status, output) == (0, "Only the people in the settings have access, and nobody is waiting for it.\n")
+    assert (status, output.splitlines()) == (
+        0,
+        [
+            "Nobody has a role of their own, and nobody is waiting for access.",
+            "The settings decide: the web chat is open to everybody on this machine.",
+        ],
+    )
 
 
 async def test_everything_is_said_in_the_language_of_the_settings(tmp_path: Path) -> None:

@@ -274,7 +274,7 @@ async def test_a_person_who_asks_to_be_forgotten_leaves_nothing(tmp_path: Path) 
     kept = {key for key in before if re.search(_number(3012), key)}
     assert kept
     assert kept <= set(after)
-    assert (await done(tmp_path, "access", "list")).startswith("Only the people in the settings")
+    assert (await done(tmp_path, "access", "list")).startswith("Nobody has a role of their own")
 
 
 async def test_what_somebody_said_in_the_browser_is_forgotten_too(tmp_path: Path) -> None:

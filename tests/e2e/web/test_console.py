@@ -277,7 +277,7 @@ async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, brows
             await page.keyboard.press("Home")
             await expect(page.get_by_role("slider")).to_have_attribute("aria-valuetext", "entry 4: Host began as Host")
             await page.get_by_role("button", name="Go to now").click()
-            await expect(page.get_by_text("Now, after entry")).to_be_visible()
+            await expect(page.get_by_text("As it is now, after")).to_be_visible()
 
             await page.keyboard.press("2")
             await page.get_by_label("Find what").select_option("words in them")
@@ -576,6 +576,6 @@ async def test_work_and_people_are_dealt_with_until_the_log_in_is_revoked(tmp_pa
         await expect(told).to_contain_text("web:somebody is forgotten: 0 sessions")
 
         elsewhere = await opened(browser, running)
-        await elsewhere.get_by_role("button", name="Everywhere").click()
+        await elsewhere.get_by_role("button", name="Log out everywhere").click()
         await expect(page.get_by_label("Password of the console")).to_be_visible()  # at its next look
         assert (await page.request.get(f"{running.url}/bus/v1/status")).status == 401

@@ -52,7 +52,7 @@ async def test_what_a_kill_has_broken_is_found_from_now_to_the_moment_by_clickin
         failed = page.locator(".causes .bad").first
         await expect(failed).to_contain_text("Bank.pay was started before a restart, and its outcome is unknown")
         await expect(page.locator(".strip .mark.trouble").first).to_be_visible()
-        before = page.get_by_role("listitem").filter(has=page.get_by_role("button", name="Then"))
+        before = page.get_by_role("listitem").filter(has=page.get_by_role("button", name="Go here"))
         await before.filter(has_text="pay").get_by_role("button").click()
         await expect(page.locator(".moment-line")).to_contain_text("Entry ")
         await expect(page.locator(".chat [aria-current]")).to_contain_text("pay")

@@ -185,6 +185,6 @@ async def test_what_is_too_large_is_said_before_it_is_sent(browser: Browser) -> 
             }"""
         )
         await expect(
-            page.get_by_role("alert").filter(has_text="film.mp4 is larger than the limit of 21 MB.")
+            page.get_by_role("alert").filter(has_text="film.mp4 is larger than the limit of 20 MiB.")
         ).to_be_visible()
         await expect(page.locator(".uploads li")).to_have_count(0)

@@ -2,7 +2,7 @@
 
 import {session} from "../api.js";
 import {html} from "../ui.js";
-import {count, dollars, plural, seconds} from "../words.js";
+import {ago, count, dollars, plural, seconds} from "../words.js";
 
 const HIGH = 44;
 const WIDE = 10;
@@ -46,7 +46,7 @@ function Measure({title, value, more, hours, of, shown, bad, href, by = " in an 
           <title>${`${hourOf.format(new Date(one.at))}: ${shown(of(one))}`}</title></rect>`;
       })}
     </svg>
-    <span class="axis" aria-hidden="true"><span>${hourOf.format(new Date(hours[0].at))}</span><span>now</span></span>
+    <span class="axis" aria-hidden="true"><span>${ago(hours[0].at)}</span><span>now</span></span>
     <span class="quiet">${[more, most ? `up to ${shown(most)}${by}` : "none"].filter(Boolean).join(", ")}</span>`;
   return html`<li>${href ? html`<a href=${href}>${inside}</a>` : html`<div>${inside}</div>`}</li>`;
 }

@@ -74,8 +74,8 @@ export function Session({rest, query}) {
       ${!copy && past}
       <p class="moment-line" role="status">
         ${wanted && at < head
-          ? html`Entry ${count(at)} of ${count(head)}. <button onClick=${() => go(`session/${id}`, { instead: true })}>Go to now</button>`
-          : html`Now, after entry ${count(head)}.`}
+          ? html`As it was after entry ${count(at)} of ${count(head)}. <button onClick=${() => go(`session/${id}`, { instead: true })}>Go to now</button>`
+          : html`As it is now, after ${plural(head, "entry", "entries")}.`}
       </p>
       <div class="session-below">
         <${Chat} marks=${strip.marks} at=${at} head=${head} classes=${classes} questions=${questions} onWhy=${moment}

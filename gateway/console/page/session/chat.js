@@ -69,7 +69,7 @@ function Message({mark, name, later, current, asked, answering, onWhy}) {
       <div>
         <p class="by"><b dir="auto">${name}</b>
           <time class="quiet" datetime=${mark.at}>${time(mark.at)}</time>
-          <button onClick=${() => onWhy(beginsAt(mark))}>${agent ? "Why?" : "Then"}</button></p>
+          <button title=${agent ? "What led to these words" : "The variables and entries of this moment"} onClick=${() => onWhy(beginsAt(mark))}>${agent ? "Why?" : "Go here"}</button></p>
         <${Words} text=${mark.text} live=${live} />
         ${asked && login.value.acts ? html`<${Answers} asked=${asked} answering=${answering} />`
           : mark.chosen ? html`<p class="quiet">${mark.chosen}</p>`

@@ -6,13 +6,13 @@ import { showPicture } from "./viewer.js";
 
 const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 const SOUNDS = new Set(["audio/ogg", "audio/mpeg", "audio/mp4", "audio/wav", "audio/webm"]);
-const UNITS = ["bytes", "KB", "MB", "GB"];
+const UNITS = ["bytes", "KiB", "MiB", "GiB"];
 
-/** A size for people: 1.4 MB. */
+/** A size for people: 1.4 MiB. */
 export function sizeText(bytes) {
   if (bytes == null) return "";
   let [value, unit] = [bytes, 0];
-  while (value >= 1000 && unit < UNITS.length - 1) [value, unit] = [value / 1000, unit + 1];
+  while (value >= 1024 && unit < UNITS.length - 1) [value, unit] = [value / 1024, unit + 1];
   return `${unit && value < 10 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
 }
 
