@@ -19,12 +19,13 @@ from runtime.events import frames as happened
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import FOR_RETRY, Place, at_work, waits_by
-from runtime.execution.prompt.with_files import filled_chars, sent
+from runtime.execution.prompt.with_files import SUMMARY, filled_chars, sent
 from runtime.llm.client import ChatMessage, CompletionRequest, ModelCompletion, Usage
 from runtime.stores.kept import PromptMessage
 from runtime.tape.facts.frames import FrameParked, TranscriptCompacted
 from runtime.tape.facts.people import PageFinished
 from runtime.tape.facts.session import ModelAnswered
+from runtime.tape.state.frames import FrameState
 
 
 class _Asks(NamedTuple):
@@ -51,7 +52,7 @@ class ModelCalls:
         self._context = context
         self._frame = frame
         self.other_chars = 0
-        """The length of the frame's last prompt without its past."""
+        """The length of the frame's last prompt without its past and its present exchange."""
 
     @property
     def _asks_for(self) -> str:
@@ -87,7 +88,8 @@ class ModelCalls:
         if refused is not None:
             raise PlaybookError(refused)
         self.time(request)
-        self.other_chars = self._prompt_chars - transcript_chars(self._frame.state.transcript)
+        told_chars = transcript_chars(self._frame.state.transcript) + _exchange_chars(self._frame.state)
+        self.other_chars = max(0, self._prompt_chars - told_chars)
         self.publish(happened.LLMRequested(*self.at, self._model, request.messages))
 
     def time(self, request: CompletionRequest) -> None:
@@ -150,13 +152,15 @@ class ModelCalls:
             self._tell(happened.LLMAnsweredInPart, usage)
 
     def end(self, completion: ModelCompletion) -> None:
-        """It has answered: from its count of tokens the window learns how much fits."""
+        """It has answered: from its count of tokens the window learns how much fits. A summary may be another model's,
+        with another window."""
         usage, added_chars = completion.usage, filled_chars(completion)
         self._tell(happened.LLMAnswered, usage)
         if usage.cut:
             self.publish(happened.LLMCut(*self.at, self._model, self._purpose, usage.output_tokens))
         self.other_chars += added_chars
-        self._context.window.answered(self._prompt_chars + added_chars, usage)
+        if self._purpose != SUMMARY:
+            self._context.window.answered(self._prompt_chars + added_chars, usage)
 
     def _tell(self, kind: type[happened.LLMAnswered], usage: Usage) -> None:
         asked = self._asked
@@ -290,10 +294,8 @@ class TranscriptCompaction(Struct, eq=False):
 
     @property
     def _budget(self) -> int:
-        fits_chars, most_chars = (
-            self._context.window.past_chars(self._calls.other_chars),
-            self._context.transcript_chars,
-        )
+        other_chars = self._calls.other_chars + _exchange_chars(self._frame.state)
+        fits_chars, most_chars = self._context.window.past_chars(other_chars), self._context.transcript_chars
         return most_chars if fits_chars is None else min(most_chars, fits_chars)
 
     async def shorten(self) -> bool:
@@ -315,7 +317,7 @@ class TranscriptCompaction(Struct, eq=False):
             f"{LineForm.TOLD}\n{turn['heard']}\n\n{LineForm.ANSWERED}\n{foreign(turn['said'])}" for turn in past
         )
         messages = (ChatMessage("system", _ASKED), ChatMessage("user", told))
-        request = self._calls.addressed(CompletionRequest(messages, purpose="summarize"))
+        request = self._calls.addressed(CompletionRequest(messages, purpose=SUMMARY))
         most_chars = min(MAX_SUMMARY_CHARS, self._context.transcript_chars // _SUMMED_UP)
         self._calls.time(request)
         try:
@@ -343,6 +345,10 @@ def beginnings(past: Sequence[Mapping[str, str]], max_chars: int) -> str:
 
 def transcript_chars(past: Sequence[Mapping[str, str]]) -> int:
     return sum(len(turn["heard"]) + len(turn["said"]) for turn in past)
+
+
+def _exchange_chars(frame: FrameState) -> int:
+    return transcript_chars([frame.exchange] if frame.exchange is not None else [])
 
 
 def _over(past: Sequence[Mapping[str, str]], kept_chars: int) -> int:

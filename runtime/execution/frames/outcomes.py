@@ -80,7 +80,7 @@ def site(frame: Frame, call: FrameCall) -> tuple[str, str, str, str]:
 def described(error: BaseException) -> tuple[str, str]:
     """An exception as data: its type's name and its text, shortened if needed. A group of one is what it groups."""
     error = sole(error)
-    if isinstance(error, Recorded):
+    if isinstance(error, RecordedError):
         return error.type_name, error.text
     if isinstance(error, BaseExceptionGroup):
         text = f"{error.message}: {'; '.join(': '.join(described(one)) for one in error.exceptions)}"
@@ -97,7 +97,7 @@ def sole(error: BaseException) -> BaseException:
 
 def failed_call(frame: Frame, call: FrameCall, error: BaseException) -> CallReturned:
     found = sole(error)
-    place = found.raised_at if isinstance(found, Recorded) else None
+    place = found.raised_at if isinstance(found, RecordedError) else None
     return CallReturned(*site(frame, call), error=described(found), raised_at=place)
 
 
@@ -112,7 +112,7 @@ def reason(error: Sequence[str], texts: Texts) -> str:
     return _PLACE.sub("", text).rstrip(".") or texts("session.no_reason")
 
 
-class Recorded(Exception):
+class RecordedError(Exception):
     """An exception as the journal has it: its type's name, its text, and where it was raised, if that is known."""
 
     type_name: str
@@ -123,7 +123,7 @@ class Recorded(Exception):
         return self.text
 
 
-class RaisedByPlaybook(Recorded, errors.PlaybookError):
+class RaisedByPlaybook(RecordedError, errors.PlaybookError):
     """An exception from another playbook that is neither one of ours nor a frequent built-in one."""
 
 
@@ -138,7 +138,7 @@ def rebuilt(
     """
     name, text = error
     own = _type_of(name, known)
-    base: type[Recorded] = Recorded if name in _EXCEPTIONS else RaisedByPlaybook
+    base: type[RecordedError] = RecordedError if name in _EXCEPTIONS else RaisedByPlaybook
     try:
         found = _made(name, (base,) if own is None else (own, base), text)
     except (TypeError, ValueError):  # the two cannot be combined
@@ -160,10 +160,10 @@ def _type_of(name: str, known: Mapping[str, object]) -> type[Exception] | None:
     return own if fits and isinstance(own, type) else None
 
 
-def _made(name: str, bases: tuple[type[Exception], ...], text: str) -> Recorded:
+def _made(name: str, bases: tuple[type[Exception], ...], text: str) -> RecordedError:
     """An exception of these types. Their own constructors are passed over, since they may take other arguments."""
-    told = {"__module__": bases[0].__module__, "__str__": Recorded.__str__}
-    kind = cast("type[Recorded]", type(name.replace("\0", ""), bases, told))
+    told = {"__module__": bases[0].__module__, "__str__": RecordedError.__str__}
+    kind = cast("type[RecordedError]", type(name.replace("\0", ""), bases, told))
     found = kind.__new__(kind, text)
     Exception.__init__(found, text)
     return found
@@ -210,7 +210,7 @@ def raised_at(frame: Frame, about: FrameAbout, error: BaseException) -> RaisedAt
     if not frame.alive:  # stopped meanwhile
         return RaisedAt(about.agent, about.playbook)
     error = sole(error)
-    if isinstance(error, Recorded) and error.raised_at is not None:
+    if isinstance(error, RecordedError) and error.raised_at is not None:
         return error.raised_at
     state, raised = frame.state, described(error)
     for record in reversed(state.records.values()):

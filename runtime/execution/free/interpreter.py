@@ -11,7 +11,7 @@ from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer, NoWork
 from runtime.events.frames import LLMFailed, SandboxFailed, StepRejected, TurnCompleted
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
-from runtime.execution.frames.outcomes import rebuilt
+from runtime.execution.frames.outcomes import RecordedError, rebuilt
 from runtime.execution.frames.signatures import CallShape
 from runtime.execution.free.placeholders import AuthorsPython, PlaybookDescription
 from runtime.execution.free.prompt import build_prompt, heard_text, results_text, said_text
@@ -189,6 +189,8 @@ class FreeInterpreter:
             try:
                 await self._ask(run)
             except LLMError as error:
+                if isinstance(error, RecordedError):  # of a call in the statements: the model has answered
+                    raise
                 if isinstance(error, ContextTooLong):
                     self._calls.broke_off(error)
                     if await self._compaction.shorten():

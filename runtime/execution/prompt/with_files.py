@@ -43,7 +43,8 @@ _ABOUT_PICTURES: Final = re.compile(
 )
 """What servers say when they refuse a request for its pictures."""
 
-_SUMMARY: Final = "summarize"
+SUMMARY: Final = "summarize"
+"""The purpose of a request that sums up a past: it is given no files, and perhaps answered by a model of its own."""
 
 _KINDS: Final = {"image": "image", "audio": "voice or sound", "video": "video"}
 
@@ -115,7 +116,7 @@ class WithFiles(LLMClient):
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[ModelCompletion]:
-        filled = request if request.purpose == _SUMMARY else await self._filled(request, self._budget_chars)
+        filled = request if request.purpose == SUMMARY else await self._filled(request, self._budget_chars)
         if filled is request:
             async with self._client.stream(request) as completion:
                 yield completion

@@ -14,6 +14,7 @@ from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer
 from runtime.events.frames import StepRejected
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
+from runtime.execution.frames.outcomes import RecordedError
 from runtime.execution.model_calls import ModelCalls, TranscriptCompaction
 from runtime.execution.questions import form
 from runtime.execution.questions.answers import MAX_ANSWER_CHARS, read_answer
@@ -167,6 +168,8 @@ class FrameQuestions(Struct, eq=False):
                 if self._context.watcher is not None:
                     await self._context.watcher.refused(self._frame, "answer", wrong)
             except LLMError as error:
+                if isinstance(error, RecordedError):  # of a playbook that was given the words: the model has answered
+                    raise
                 breaks = await self._broke_off(error, breaks)
                 continue
             else:

@@ -99,5 +99,5 @@ class LiveStream(Struct, eq=False):
     async def end(self, message: Message) -> None:
         """End the stream with the message that it has become."""
         if message.content.startswith(self._shown):
-            await self._show(message.content, 1)
+            self._show_page(self.page, message.content)
         await self.channel.complete_stream(self.stream, message)

@@ -237,9 +237,7 @@ class SessionPages:
         return self._begin(PageBegun("", agent, to, reply=self._answered(agent, place), place=place))
 
     def show(self, page: PageState) -> None:
-        """Bring a final or closed page to people's eyes, in the background; not one that was withdrawn."""
-        if page.id not in self._journal.state.pages:
-            return
+        """Bring a final or closed page to people's eyes, in the background."""
         self._unfinished += 1
         live = self._page(page)
         live.ends()

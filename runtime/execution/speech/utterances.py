@@ -276,11 +276,9 @@ class SessionUtterances(Struct, eq=False):
             if live is None and way.hold_s is not None:
                 known = PageHeld(page.id, message.content, self.delivery.until(page, way.hold_s))
             self._note_said(saying, message, channel, target, known)
-            try:
-                await (channel.send(message) if live is None else live.end(message))
-            finally:
-                if isinstance(known, PageFinished):
-                    self._pages.show(page)
+            if isinstance(known, PageFinished):
+                self._pages.show(page)
+            await (channel.send(message) if live is None else live.end(message))
         if target.meeting is not None:
             self._journal.note(MeetingAddressed(target.meeting, message))
         await self._journal.commit()

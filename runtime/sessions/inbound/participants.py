@@ -109,12 +109,9 @@ class SessionParticipants(SessionPart):
         text = addressed(act.text, target.whom(state))
         message = target.message(state, remote.state, text, id_, self._clock.now())
         seen = any(not isinstance(hearer.id, AgentId) for hearer in channel.participants)
-        page = self._delivery.show(remote.id, target, message.content) if seen else None
-        try:
-            await channel.send(message)
-        finally:
-            if page is not None:
-                self._pages.show(page)
+        if seen and (page := self._delivery.show(remote.id, target, message.content)) is not None:
+            self._pages.show(page)
+        await channel.send(message)
         if target.meeting is not None:
             self._journal.note(MeetingAddressed(target.meeting, message))
 

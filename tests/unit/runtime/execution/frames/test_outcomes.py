@@ -6,7 +6,7 @@ import json
 import pytest
 
 from runtime.core import errors
-from runtime.execution.frames.outcomes import Recorded, described, rebuilt
+from runtime.execution.frames.outcomes import RecordedError, described, rebuilt
 from runtime.tape.state.frames import RaisedAt
 
 
@@ -41,7 +41,7 @@ def test_type_text_and_place_of_an_exception_are_the_same_after_any_number_of_ca
         error = (name, text)
         for _ in range(3):
             caught = rebuilt(error, known, THERE)
-            assert isinstance(caught, Recorded)
+            assert isinstance(caught, RecordedError)
             assert (type(caught).__name__, str(caught), caught.raised_at) == (name, text, THERE)
             error = described(caught)
         assert error == (name, text)

@@ -3,14 +3,16 @@
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from runtime.execution.speech.delivery import addressed, surely_addressed
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import World
-from tests.fakes.people.talk import Model, Talk, answered, block, talking
+from tests.fakes.people.talk import Model, Reply, Talk, answered, block, talking
 from tests.sampling import sample
 from tests.unit.gateway.features.files.test_files import FilesAtHand
+from tests.unit.runtime.execution.processor.walking import compiled, main
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.test_crashes import run
 from tests.unit.runtime.sessions.inbound.test_declared_people import human, with_people
@@ -179,6 +181,22 @@ async def Main():
     async with talking(program_, Model()) as talk:
         await talk.say("go", name="Bo")
         assert await talk.say("here", name="Ada") == ["no stamps for Alice"]
+
+
+@pytest.mark.parametrize("kind", ["ValueError", "LLMUnavailable"])
+async def test_words_that_a_handler_cannot_take_fail_their_step_and_are_not_asked_for_again(kind: str) -> None:
+    code = f"""
+class LLMUnavailable(Exception): ...
+
+@playbook
+async def Post(message):
+    raise {kind}('no stamps')
+"""
+    made = await compiled(main("- Greet the user", "- Wait for user", code=code))
+    custom, model = human("Alice", delivery_channel="custom", delivery_handler="Post"), Model(Reply("Hello."))
+    async with talking(structs.replace(made, agents=(*made.agents, custom)), model) as talk:
+        assert await talk.say("go") == ["⚠️ Post failed: no stamps. The next message starts it over."]
+    assert len(model.asked) == 1
 
 
 async def test_people_who_share_a_conversation_see_what_one_of_them_wants() -> None:

@@ -20,6 +20,7 @@ from runtime.tape.state.session import SessionState
 from tests.fakes.crashes.world import Scripted, World, live
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.sampling import sample
+from tests.unit.runtime.execution.processor.walking import main, walking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 
 CHAT = program(agent("Main", llm("Main", "01:QUE Do what is said; YLD for user", begins=True)))
@@ -85,6 +86,23 @@ async def test_what_does_not_fit_into_the_models_window_is_summed_up_before_the_
         await long_talk(talk, 6)
         assert talk.facts("compact")
     assert SUMMARY in "\n".join(message.content for message in model.asked[-1])
+
+
+async def test_the_window_of_a_model_for_summaries_says_nothing_of_the_model_that_is_told_the_past() -> None:
+    summary = Reply(SUMMARY, usage=Usage(500, 20, window_tokens=400))
+    model = Model(*answers(0, 5), summary, *answers(5, 7))
+    async with talking(CHAT, model, transcript_chars=BUDGET) as talk:
+        await long_talk(talk, 7)
+        assert len(talk.facts("compact")) == 1
+
+
+async def test_what_was_heard_and_is_past_now_is_counted_once() -> None:
+    usage = Usage(window_tokens=3_000)
+    replies = (Reply(f"Hello {number}.", usage=usage) for number in range(4))
+    async with walking(main("- While $going is not set", "  - Greet the user", "  - Wait for user"), *replies) as walk:
+        for number, said in enumerate(("hi", "more", "x" * 3_500, "thanks")):
+            assert await walk.say(said) == [f"Hello {number}."]
+        assert walk.talk.facts("compact") == []
 
 
 async def test_a_short_past_is_told_whole() -> None:

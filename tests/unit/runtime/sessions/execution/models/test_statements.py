@@ -70,6 +70,18 @@ async def test_a_failure_in_a_free_step_is_corrected_within_it() -> None:
     assert "ValueError: the cellar is locked" in model.told(1)
 
 
+@pytest.mark.parametrize("kind", ["ValueError", "LLMUnavailable"])
+async def test_a_free_step_fails_by_what_its_call_raises_too_often_though_it_be_named_like_a_models_error(
+    kind: str,
+) -> None:
+    code = f'class LLMUnavailable(Exception): ...\n\nasync def Stock():\n    raise {kind}("the cellar is locked")\n'
+    model = Model(
+        *(block(*([f"# resume: {number}"] * (number > 0)), f"a{number} = await Stock()") for number in range(3))
+    )
+    gone = "⚠️ Stock failed: the cellar is locked. The next message starts it over."
+    assert await answered(cellar(code=code), model, "hi") == [gone]
+
+
 async def test_a_free_step_that_does_not_speak_of_an_end_ends_itself_and_not_the_program() -> None:
     model = Model(block('await Say("user", "Riesling.")', 'await Yld("exit")'))
     assert await answered(cellar(), model, "hi") == ["Riesling.", "Cheers!"]
