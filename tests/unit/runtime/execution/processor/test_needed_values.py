@@ -37,7 +37,7 @@ async def test_who_refuses_again_and_again_ends_the_step() -> None:
         for _ in range(3):
             assert await walk.say("no") == ["I need a day."]
         (said,) = await walk.say("no")
-        assert "nobody gave $day" in said
+        assert "nobody gave &#36;day" in said
         assert walk.called == []
 
 
