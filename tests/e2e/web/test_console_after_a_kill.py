@@ -54,7 +54,7 @@ async def test_what_a_kill_has_broken_is_found_from_now_to_the_moment_by_clickin
         await expect(page.locator(".strip .mark.trouble").first).to_be_visible()
         before = page.get_by_role("listitem").filter(has=page.get_by_role("button", name="Go here"))
         await before.filter(has_text="pay").get_by_role("button").click()
-        await expect(page.locator(".moment-line")).to_contain_text("Entry ")
+        await expect(page.locator(".moment-line")).to_contain_text("after entry ")
         await expect(page.locator(".chat [aria-current]")).to_contain_text("pay")
 
         await page.get_by_role("link", name="Programs").click()
