@@ -62,8 +62,8 @@ async def compile_program(
 ) -> CompileResult:
     """Compile files and globs into one program; agents from .pbasm files are taken as they are. Steps that stay free
     are read as the locks beside the files say, unless `with_locks` is False. Agents are lowered at the same time. With
-    `cache_dir` what the lowerer makes is kept by source, lowerer and version. Raises ProgramRejected for what the
-    author wrote."""
+    `cache_dir` what the lowerer makes is kept by source, the places of its lines, lowerer and version. Raises
+    ProgramRejected for what the author wrote."""
     source = await to_thread.run_sync(read_paths, paths)
     locks = await to_thread.run_sync(read_locks, source.files) if with_locks else NO_LOCKS
     parsed = parse(source)
@@ -158,7 +158,7 @@ class _Compilation:
     def _cache_path(self, agent: ParsedAgent) -> Path | None:
         if self._cache_dir is None:
             return None
-        digest = digest_of((_reading(), self._lowerer.fingerprint, agent.source, *_interface(self._parsed)))
+        digest = digest_of((_reading(), self._lowerer.fingerprint, repr(agent), *_interface(self._parsed)))
         readable = "".join(char if char.isascii() and (char.isalnum() or char in "_-") else "_" for char in agent.name)
         return self._cache_dir / f"{readable}_{digest[:32]}.json"
 

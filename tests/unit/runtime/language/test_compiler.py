@@ -151,6 +151,15 @@ async def test_cache_is_used_until_source_lowerer_or_the_code_that_reads_change(
     assert len(lowerer.agents) == 4
 
 
+@pytest.mark.parametrize(("name", "before"), [("b.pb", ""), ("a.pb", "<!-- one\ntwo -->\n")])
+async def test_a_cached_agent_is_never_at_a_place_that_it_has_left(tmp_path: Path, name: str, before: str) -> None:
+    text, cache = f"{GREETER}- Frobnicate\n", tmp_path / "cache"
+    await compile_program([file(tmp_path, "a.pb", text)], lowerer=RulesLowerer(), cache_dir=cache)
+    moved = file(tmp_path, name, before + text)
+    cached = await compile_program([moved], lowerer=RulesLowerer(), cache_dir=cache)
+    assert cached == await compile_program([moved], lowerer=RulesLowerer())
+
+
 async def test_a_program_that_gets_a_memory_is_compiled_anew(tmp_path: Path) -> None:
     cache, steps = tmp_path / "cache", "# A\n## Main\n### Steps\n- Remember that the user likes tea\n"
     found = [
