@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from adapters.adapter import FileData, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.pacing.bucket import KeyedBudgets
-from adapters.records import ChangedTogether, Records
+from adapters.records import ChangedTogether
 from adapters.web import codec
 from adapters.web.acts import PLATFORM, ActLedger, WebIntake
 from adapters.web.board import RoomBoard
@@ -67,7 +67,7 @@ class RoomTables(Struct, frozen=True):
 
     rooms: RoomStore
     charters: ChangedTogether
-    directory: Records
+    directory: ChangedTogether
     files: ChangedTogether
     hues: ChangedTogether
 

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
-from adapters.records import Records
+from adapters.records import ChangedTogether
 from adapters.web import codec
 from adapters.web.board import FIRST_ROOM, RoomBoard
 from adapters.web.charters import (
@@ -45,19 +45,18 @@ _WRITERS = 200
 """The number of messages whose authors are the members of an open room."""
 DIRECTORY_TABLE = "web:directory"
 MAX_LISTED = 2_000
+_TURN = "turn"
+"""Beside the people: another value after each change, so that of two changes at once one is done again."""
 
 
 class PeopleDirectory(Struct, frozen=True):
-    """Names by id; no two people have the same. Raises StorageUnavailable."""
+    """Names by id; no two of the people that are listed have the same. Raises StorageUnavailable."""
 
-    records: Records
-    _names: dict[str, str] = field(default_factory=dict)
+    records: ChangedTogether
 
     async def known_as(self, person: WebVisitor) -> WebVisitor:
         """The person under the name that they chose, or with a number behind it while somebody else has that one."""
-        if self._names.get(person.id) == person.name:
-            return person
-        listed = dict(await self.records.all())
+        listed = {one.id: one.name for one in await self.all()}
         known, taken = listed.pop(person.id, ""), {name.casefold() for name in listed.values()}
         numbered = [f"{person.name} {number}" for number in range(2, len(taken) + 3)]
         kept = [known] if known in numbered else []
@@ -65,25 +64,23 @@ class PeopleDirectory(Struct, frozen=True):
 
     async def calls_otherwise(self, person: WebVisitor) -> bool:
         """Whether somebody is known, by another name."""
-        if self._names.get(person.id) == person.name:
-            return False
-        return await self.records.get(person.id) not in (None, person.name)
+        return await self.name_of(person.id) not in (None, person.name)
 
-    async def met(self, person: WebVisitor) -> None:
-        if self._names.get(person.id) == person.name:
-            return
-        known = await self.records.get(person.id)
-        if known is None and len(await self.records.all()) >= MAX_LISTED:
-            return
-        if known != person.name:
-            await self.records.put(person.id, person.name)
-        self._names[person.id] = person.name
+    async def met(self, person: WebVisitor) -> bool:
+        """Note somebody's name; False where somebody else, who may be on another node, has taken it meanwhile."""
+        listed = dict(await self.records.all())
+        turn, known = listed.pop(_TURN, None), listed.pop(person.id, None)
+        if person.name.casefold() in {name.casefold() for name in listed.values()}:
+            return False
+        if known == person.name or (known is None and len(listed) >= MAX_LISTED):
+            return True
+        return await self.records.change({_TURN: (turn, str(uuid4())), person.id: (known, person.name)})
 
     async def name_of(self, person_id: str) -> str | None:
-        return await self.records.get(person_id)
+        return None if person_id == _TURN else await self.records.get(person_id)
 
     async def all(self) -> Sequence[WebVisitor]:
-        listed = [WebVisitor(id_, name) for id_, name in (await self.records.all()).items()]
+        listed = [WebVisitor(id_, name) for id_, name in (await self.records.all()).items() if id_ != _TURN]
         return sorted(listed, key=lambda one: (one.name.casefold(), one.id))
 
 
@@ -130,13 +127,14 @@ class RoomGatherings(Struct, frozen=True):
     async def came(self, person: WebVisitor) -> WebVisitor:
         """Somebody has come, under a name that may be new: their rooms call them by it. Returns them as they are known
         here."""
-        person = await self.directory.known_as(person)
-        if await self.directory.calls_otherwise(person):
-            for room, charter in (await self.board.charters.all()).items():
-                if charter.people.get(person.id, person.name) != person.name:
-                    await self.board.alter(room, partial(_renamed, person))
-        await self.directory.met(person)
-        return person
+        while True:
+            known = await self.directory.known_as(person)
+            if await self.directory.calls_otherwise(known):
+                for room, charter in (await self.board.charters.all()).items():
+                    if charter.people.get(known.id, known.name) != known.name:
+                        await self.board.alter(room, partial(_renamed, known))
+            if await self.directory.met(known):
+                return known
 
     async def opened(self, room: str, person: WebVisitor) -> None:
         await self.board.charters.change(room, lambda now: replace(now, made_by=now.made_by or person.id))

@@ -14,6 +14,7 @@ from msgspec import Struct
 from adapters.adapter import Inbound
 from gateway.access.people import AccessRequest, KnownPeople, KnownPerson, Role, is_code, new_code, role_named
 from runtime.core.clock import Clock
+from runtime.core.markup import as_written
 from runtime.core.texts import Texts
 
 MAX_ATTEMPTS = 5
@@ -273,7 +274,7 @@ class AccessCommands:
         return answer or (self._texts("access.usage"), None)
 
     async def _list(self, _: list[str]) -> Answer:
-        lines = [f"- {person.role.word}: {person.shown}" for person in await self._people.all()]
+        lines = [f"- {person.role.word}: {as_written(person.shown)}" for person in await self._people.all()]
         for request in await self._people.requests():
             until = f"{request.expires_at:%H:%M} UTC"
             name, person = request.name, request.person_id

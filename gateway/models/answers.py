@@ -25,6 +25,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import LLMUnavailable, StorageUnavailable
 from runtime.core.ids import SessionId
 from runtime.core.json_text import plain_data
+from runtime.core.markup import MarkdownPart
 from runtime.core.texts import Texts
 from runtime.events.frames import AskedPrompt, LLMAnswered, LLMBrokeOff, LLMFailed
 from runtime.events.happening import Tell
@@ -149,7 +150,7 @@ def shown(amounts: ModelAmounts) -> dict[str, float | None]:
     }
 
 
-def in_words(amounts: ModelAmounts, texts: Texts) -> str:
+def in_words(amounts: ModelAmounts, texts: Texts) -> MarkdownPart:
     told = texts(
         "usage.amounts" if amounts.usd is not None else "usage.unpriced",
         answers=f"{amounts.answers:,}",
@@ -159,8 +160,10 @@ def in_words(amounts: ModelAmounts, texts: Texts) -> str:
         usd=f"{amounts.cost_usd:,.2f}",
     )
     if amounts.unpriced and amounts.usd is not None:
-        told = texts("usage.partly_priced", amounts=told, count=f"{amounts.unpriced:,}")
-    return texts("usage.estimated", amounts=told, count=f"{amounts.estimated:,}") if amounts.estimated else told
+        told = texts("usage.partly_priced", amounts=MarkdownPart(told), count=f"{amounts.unpriced:,}")
+    if amounts.estimated:
+        told = texts("usage.estimated", amounts=MarkdownPart(told), count=f"{amounts.estimated:,}")
+    return MarkdownPart(told)
 
 
 class CallKeeper(Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from runtime.agents.loops import VersionContinuity
 from runtime.core.errors import ProgramChanged
+from runtime.core.markup import MarkdownPart
 from runtime.core.texts import Texts
 from runtime.language.pbasm.versions import listed
 from runtime.language.program import Program
@@ -15,13 +16,13 @@ def news_of(state: SessionState, texts: Texts) -> str:
     if state.has_guests:
         return texts("session.program_news_alone")
     changes = [texts(f"session.program_{kind}", names=listed(names)) for kind, names in state.news.items()]
-    return texts("session.program_news", changes="; ".join(changes))
+    return texts("session.program_news", changes=MarkdownPart("; ".join(changes)))
 
 
 def trouble_of(state: SessionState, program: str, why: str | None, around: NodeContext) -> str:
     """Why the program of this name cannot go on. Guests may know that it is not there any more."""
     hides = state.has_guests and program in around.programs
-    return around.texts("session.trouble", error=around.texts("session.failed") if hides else why)
+    return around.texts("session.trouble", error=MarkdownPart(around.texts("session.failed") if hides else why or ""))
 
 
 class ProgramInUse:

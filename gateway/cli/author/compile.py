@@ -160,7 +160,7 @@ def tell_costs(answers: Sequence[Happening]) -> None:
         if isinstance(answer, LLMAnswered):
             spent = spent.plus(amounts_of(answer))
     if spent.answers:
-        terminal.note(in_words(spent, load_texts("en")))
+        terminal.note(str(in_words(spent, load_texts("en"))))
 
 
 def _tell(compiler: str, progress: CompileProgress) -> None:

@@ -30,6 +30,7 @@ from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
 from runtime.core.json_text import compact_json, plain_data
+from runtime.core.markup import as_written
 from runtime.core.texts import Texts
 from runtime.events.frames import LLMAnswered
 from runtime.sessions.features import InSessions, NodePart, SessionPart, SessionParts
@@ -160,7 +161,7 @@ class Ledger(Struct, frozen=True):
             for by in GROUPS:
                 lines += ["", texts(f"usage.by_{by}")]
                 named = grouped(rows, by)[:MAX_LINES]
-                lines += [f"- {name or '?'}: {in_words(amounts, texts)}" for name, amounts in named]
+                lines += [f"- {as_written(name or '?')}: {in_words(amounts, texts)}" for name, amounts in named]
         return "\n".join(lines)
 
     async def spent_today(self) -> Mapping[str, float | None]:

@@ -92,7 +92,9 @@ def status_of(state: SessionState, program: str, model: str, texts: Texts) -> st
     answered = dict.fromkeys(state.answered_by.values())
     if answered and list(answered) != [model]:
         model = texts("session.status_answered", model=model, models=", ".join(answered))
-    lines = [texts("session.status", program=program, model=model)]
+    else:
+        model = as_written(model)
+    lines = [texts("session.status", program=program, model=MarkdownPart(model))]
     for agent in state.agents.values():
         stack = [f.playbook for f in state.frames.values() if f.agent == agent.id]
         doing = " → ".join(stack) or texts("session.status_idle")

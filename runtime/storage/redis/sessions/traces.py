@@ -16,6 +16,7 @@ from redis.exceptions import ResponseError
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ContentLocked, StorageUnavailable
+from runtime.core.markup import as_read
 from runtime.core.quote import without_author
 from runtime.core.room import RoomMessage
 from runtime.sessions.inbound.participants import SeatAct
@@ -258,7 +259,9 @@ class RoomTraces:
     async def _forget(self, room: str, person: str, names: Collection[str]) -> int:
         named = whole_words(names)
         notices = [
-            each.id for each in await self._messages(room) if each.author_kind == "notice" and named.search(each.text)
+            each.id
+            for each in await self._messages(room)
+            if each.author_kind == "notice" and (named.search(as_read(each.text)) or named.search(each.text))
         ]
         return await self.forget_messages(room, person, notices)
 

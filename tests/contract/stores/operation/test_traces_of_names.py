@@ -11,6 +11,7 @@ from adapters.web.charters import CHARTERS_TABLE, RoomCharter, RoomCharters
 from gateway.features.approvals.register import QUESTIONS_TABLE
 from runtime.core.address import address_of
 from runtime.core.ids import SessionId
+from runtime.core.markup import as_written
 from runtime.core.quote import Quote
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
@@ -58,6 +59,19 @@ async def test_notices_and_titles_that_name_the_person_are_forgotten_and_those_o
     assert (await charters.get(closed)).title == "somebody's day"
     assert (await charters.get("boat")).title == "For Adalbert"
     assert (await charters.get("gift")).title == "A gift for somebody"
+
+
+@pytest.mark.parametrize("name", ["Ada [Ops]", "Ada & Co", "*Ada*", "_ada_", "ada@home", "a\\*b"])
+async def test_notices_that_name_somebody_as_markdown_shows_the_name_are_forgotten(
+    connection: RedisConnection, name: str
+) -> None:
+    rooms = RedisRoomStore(connection, platform="web")
+    await RedisRecords(connection, "web:directory").put(ADA, name)
+    for number, text in enumerate((f"{as_written(name)} left.", f"{name} left.", "Bob left.")):
+        notice = replace(post(f"n{number}", text), author_id="", author_name="Parley", author_kind="notice")
+        await rooms.put("hall", notice)
+    await erasure(connection).person(ADA)
+    assert [message.text for message in await rooms.history("hall", limit=9)] == ["Bob left."]
 
 
 async def test_tasks_that_a_persons_sessions_ordered_are_deleted_with_them(connection: RedisConnection) -> None:

@@ -10,7 +10,7 @@ from gateway.access.people import Role
 from gateway.features.usage.ledger import KEPT_DAYS, Ledger, Used, grouped, last_days
 from gateway.models.answers import ModelAmounts, answers_on
 from runtime.bus import Bus
-from runtime.core.texts import load_texts
+from runtime.core.texts import english, load_texts
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart
 from runtime.llm.client import TokenPrices
 from tests.fakes.clock import FakeClock
@@ -128,3 +128,13 @@ def test_prices_of_the_settings_count_cached_tokens_by_their_own_price() -> None
     assert TokenPrices(usd_in=10, usd_cached=1, usd_out=20).of(1_000_000, 400_000, 100_000) == pytest.approx(
         6 + 0.4 + 2
     )
+
+
+async def test_amounts_of_which_a_part_is_unpriced_and_an_estimate_are_shown_as_they_are_written() -> None:
+    ledger, texts = Ledger(MemoryUsage(), FakeClock()), english()
+    await ledger.count(answer("_1_", cost_usd=None))
+    await ledger.count(answer("_1_", kind=LLMAnsweredInPart, estimated=True))
+    said = "$0.25; answers: 2; tokens in: 2,000 (1,600 cached), out: 20 (the price of 1 of the answers is unknown)"
+    said += " (1 of the answers ended early, so their usage is partly an estimate)"
+    for person, line in (("_1_", f"- today (UTC): {said}"), (None, f"- \\_1\\_: {said}")):
+        assert line in (await ledger.told(person, texts)).splitlines()

@@ -2,13 +2,20 @@
 
 import dataclasses
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import cast
 
 import anyio
 import pytest
 from msgspec.structs import replace
 
 from runtime.core.errors import ProgramChanged
+from runtime.core.markup import as_read
+from runtime.core.texts import english
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program
+from runtime.sessions.node_context import NodeContext
+from runtime.sessions.program_in_use import news_of, trouble_of
+from runtime.tape.state.session import SessionState
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, Talk, answered, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, steps, triggers
@@ -356,3 +363,15 @@ async def test_a_guest_reads_nothing_of_what_has_changed_in_a_program(after: Pro
         await talk.say("hi", by_guest=True)
     async with talking(after, Model(GREETS), world=talk.world) as later:
         assert await later.say("Ada", by_guest=True) == told
+
+
+def test_news_of_a_program_names_playbooks_as_they_are_written() -> None:
+    state = SessionState()
+    state.news = {"changed": ["look__up", "_private"]}
+    assert as_read(news_of(state, english())) == NEWS.format("changed: look__up, _private")
+
+
+def test_why_a_program_cannot_go_on_is_said_as_it_is_written() -> None:
+    why = english()("session.broken", error="there is no look__up [x]")
+    around = cast("NodeContext", SimpleNamespace(texts=english(), programs={}))
+    assert as_read(trouble_of(SessionState(), "asker", why, around)) == CANNOT.format("there is no look__up [x]")
