@@ -143,7 +143,7 @@ async def chat(folder: Path, *lines: str, until: str = "") -> list[str]:
     goes_on = "The talk goes on" if until else "The program has ended. A message begins it anew"
     assert (running.returncode, told.decode().strip()) == (
         0,
-        f"Goodbye. {goes_on} with: parley chat pizza.pb --model scripted",
+        f"Starting …\n\nGoodbye. {goes_on} with: parley chat pizza.pb --model scripted",
     )
     return printed.decode().splitlines()
 

@@ -187,11 +187,11 @@ async def test_a_thumb_that_wakes_the_tour_is_no_work(browser: Browser, tmp_path
 async def test_two_people_in_two_browsers_are_told_apart_and_a_reload_keeps_it_all(
     browser: Browser, tour: Gateway
 ) -> None:
-    ada = await entered(browser, tour.url, "Ada", "people")
+    ada = await entered(browser, tour.url, "Adele", "people")  # other tests have an Ada there
     grace = await entered(browser, tour.url, "Grace", "people")
     await say(ada, "hello")
     await appears(saying(grace, WELCOME))
-    alone, together = "So far only you have answered this, Ada.", "Hello, Grace! With you here: Ada."
+    alone, together = "So far only you have answered this, Adele.", "Hello, Grace! With you here: Adele."
     for who, greeting in ((ada, alone), (grace, together)):
         await who.get_by_role("button", name="People", exact=True).click()
         await expect(saying(who, "Who is here?").last).to_be_visible()

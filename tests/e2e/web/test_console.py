@@ -90,7 +90,7 @@ async def opened(browser: Browser, running: Gateway, place: str = "") -> Page:
     await page.get_by_label("Your name").fill("Olga")
     await page.get_by_label("Password of the console").fill(PASSWORD)
     await page.keyboard.press("Enter")
-    await expect(page.get_by_role("button", name="Log out")).to_be_visible()
+    await expect(page.get_by_role("button", name="Log out", exact=True)).to_be_visible()
     assert troubles == []
     return page
 
@@ -112,7 +112,7 @@ async def test_owners_see_a_conversation_come_and_are_out_when_they_log_out(tmp_
         await expect(page.get_by_role("heading", name="approve web:lobby")).to_be_visible()
         spoken = page.locator(".strip .mark.said span", has_text="only a guide")
         assert await spoken.last.evaluate("(words) => words.parentElement.offsetWidth") >= 60, "its words are cut off"
-        await page.get_by_role("button", name="Log out").click()
+        await page.get_by_role("button", name="Log out", exact=True).click()
         await expect(page.get_by_label("Password of the console")).to_be_visible()
         await expect(page.get_by_role("option")).to_have_count(0)
         assert "comes in once" not in running.output, "a role has a password, so no link lets in without one"

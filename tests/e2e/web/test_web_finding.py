@@ -240,7 +240,7 @@ async def test_who_logs_out_is_asked_for_a_name_again(browser: Browser) -> None:
         kept = "Object.entries(localStorage).join().includes('a draft for nobody else')"
         await page.wait_for_function(kept)
         await page.locator("#me").click()
-        await page.get_by_role("button", name="Log out").click()
+        await page.get_by_role("button", name="Log out", exact=True).click()
         await expect(page.get_by_role("heading", name="Welcome to Parley")).to_be_visible()
-        await expect(page.get_by_role("button", name="Log out")).to_be_hidden()
+        await expect(page.get_by_role("button", name="Log out", exact=True)).to_be_hidden()
         assert not await page.evaluate(kept)
