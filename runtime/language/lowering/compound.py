@@ -222,6 +222,8 @@ class Compound:
         if talk.asks and "$" in talk.said and phrase("may be left out").inside(part):
             return free(part, messages.OPTIONAL)
         mark = "" if talk.said.endswith("?") else mark
+        if talk.asks and talk.target == "user" and phrase("a truth by the answer").is_all_of(part):
+            return self._speech.spoken(with_words(talk, f", and {part}", asks=True))
         quoted = _BEFORE_OR_BEHIND if phrase("says only quoted").begins(bare := phrase("opening").without(part)) else ""
         why = (quoted or self._speech.questions.why_not_kept(talk.said, bare)) if talk.asks else None
         if why is not None:
@@ -256,6 +258,8 @@ class Compound:
             return None
         first, several = self._classify(head), any(joints(head))
         unclear = free(text, "the scope of its condition is unclear")
+        if phrase("if they remember").is_all_of(condition) and "$" in head:
+            return free(text, messages.OPTIONAL)
         if not condition or not first.known:
             return unclear if condition and found.known and several else None
         told = messages.is_indirect(head) or phrase("states").inside(unquoted(head))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Sequence
 from itertools import islice
 
@@ -82,6 +83,8 @@ class AskedVariables:
         about = self._asked & {*self.about}
         other = any(one.inside(plain) for one in (phrase("asks for another"), phrase("asks the same again")))
         if self.about and len(about) != 1 and other and not phrases.VARIABLE.search(bare):
+            return "which value it asks for is unclear"
+        if self._asked and phrase("asks for the missing").inside(plain) and not phrases.VARIABLE.search(bare):
             return "which value it asks for is unclear"
         if phrase("asks somebody again").inside(plain) and not phrase("asks again").inside(plain):
             return "what is asked again is not said"
@@ -181,6 +184,7 @@ class AskedVariables:
         about |= self.given & {match["name"] for match in phrase("subject of a question").all_inside(said)} - typed
         about |= self.worded & {match["name"] for match in phrase("is asked").all_inside(said)}
         about -= {match["name"] for match in phrase("set by the answer").all_inside(said)}
+        about -= {match[1] for match in _TYPED_APART.finditer(said)}
         sure = typed | asked_for | self._beside_new(said)
         if any(name not in self.given for name in names) or phrase("asks to do").begins(said):
             about |= self.given - sure
@@ -225,6 +229,9 @@ def _joined(names: Sequence[str]) -> str:
 
 
 _FOUND = {"missing": phrase("nothing was found"), "given": phrase("something was found")}
+_OF_A_LIST = {"missing": "empty", "given": "not empty"}
+_TYPED_APART = re.compile(r"[(,;:>]\s*\$(\w+):(?=\w)")
+"""A variable for the answer, apart from the words of a question: `if it is finished ($finished:bool)`."""
 _BEFORE_A_NOUN = frozenset({"the", "their", "his", "her", "its", "and", "or"})
 _ANSWERS = frozenset({"yes", "no", "none", "nothing", "so"})
 """Words that mean a value, or an answer in words."""
@@ -243,8 +250,10 @@ def about_what_was_found(text: str, before: Step | None, reach: Reach) -> str:
         return text
     for state, found in _FOUND.items():
         said = found.begins(branch.rest)
-        if said and (name := _result(before, reach)) and (said["such"] or _names(name, said["what"])):
-            return f"{text[: branch.end()]} ${name} is {state}{branch.rest[said.end() :]}"
+        name, several = _result(before, reach) if said else ("", False)
+        if said and name and (said["such"] or _names(name, said["what"])):
+            is_so = _OF_A_LIST[state] if several else state
+            return f"{text[: branch.end()]} ${name} is {is_so}{branch.rest[said.end() :]}"
     return text
 
 
@@ -314,20 +323,21 @@ def _with_signs(said: str, given: Collection[str]) -> str:
     return said
 
 
-def _result(before: Step, reach: Reach) -> str | None:
-    """The variable that a call has just set, if its value tells whether something was found."""
+def _result(before: Step, reach: Reach) -> tuple[str, bool]:
+    """The variable of a call just before, if its value tells whether something was found; and whether it is a list."""
     made = meaning_of(before).head
     if before.children or not isinstance(made, Call) or made.result is None or made.result.path:
-        return None
+        return "", False
     agent, _, name = made.name.rpartition(".")
     playbook = reach.playbook(agent, name)
     returns = (playbook.returns or "").lower() if playbook else ""
-    return made.result.name if any(map(_tells, returns.split("|"))) else None
+    kinds = {kind.strip().partition("[")[0] for kind in returns.split("|")}
+    return (made.result.name if kinds & (_LISTS | _NOTHING) else ""), bool(kinds & _LISTS)
 
 
-def _tells(kind: str) -> bool:
-    """Whether a value of a type is empty only where nothing was found: None and an empty list, but no empty text."""
-    return kind.strip().partition("[")[0] in ("none", "optional", "list", "tuple", "set")
+_LISTS = frozenset({"list", "tuple", "set"})
+_NOTHING = frozenset({"none", "optional"})
+"""Types whose value is empty only where nothing was found: an empty list and None, but no empty text."""
 
 
 def _names(variable: str, noun: str) -> bool:
