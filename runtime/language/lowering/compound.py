@@ -27,6 +27,7 @@ _LASTS = frozenset({OpCode.RET, OpCode.JMP})
 _LONGEST_WAIT = 4
 """The number of words in "YLD for agent Cook"."""
 _BEFORE_OR_BEHIND = "whether it is said before the answer is there, or behind it, is unclear"
+_SCOPE = "the scope of its condition is unclear"
 
 
 class _Part(Struct, frozen=True):
@@ -72,7 +73,7 @@ class Compound:
             again = any(map(phrases.begins_control, more))
             belongs = (phrase("how").begins(part) or phrase("keeps the answer").is_all_of(part) for part in more)
             sure = all(belongs) or (";" in unquoted(text) and not again)
-            return None if sure else free(text, "the scope of its condition is unclear", whole=True)
+            return None if sure else free(text, _SCOPE, whole=True)
         return self._sequence(text, parts)
 
     def checked(self, found: LoweredInstruction, text: str, bare: str) -> LoweredInstruction:
@@ -249,26 +250,24 @@ class Compound:
         if not cuts or (found.known and found.op is OpCode.EXE and not phrases.does_one_thing(text)):
             return None
         cut = cuts[-1]
-        head, condition = text[: cut.start()].rstrip(), text[cut.end() :].lstrip().rstrip(" .;:")
-        head = head.removesuffix(" only")
+        head = text[: cut.start()].rstrip().removesuffix(" only")
+        condition = text[cut.end() :].lstrip().rstrip(" .;:")
         if phrases.other_sides(open_text(condition)):
             both = free(text, "both sides of a condition are in one sentence")
             return None if found.op in (OpCode.RET, OpCode.EXE) else both
         if cut["word"].lower() == "if" and (self._means_whether(head) or phrase("how, behind").inside(head)):
             return None
-        first, several = self._classify(head), any(joints(head))
-        unclear = free(text, "the scope of its condition is unclear")
+        first, several, unclear = self._classify(head), any(joints(head)), free(text, _SCOPE)
         if phrase("if they remember").is_all_of(condition) and "$" in head:
             return free(text, messages.OPTIONAL)
         if not condition or not first.known:
-            return unclear if condition and found.known and several else None
+            return unclear if condition and found.known else None
         told = messages.is_indirect(head) or phrase("states").inside(unquoted(head))
         part_of_it = first.talk is not None and told and read_condition(condition) is None
         if several or part_of_it:
             one = not cuts[1:] or messages.is_indirect(text[: cuts[0].start()])
             belongs = found.talk is not None and one and phrase("said before").begins(condition)
-            apart = cut["word"].lower() == "unless" and head.endswith(",")
-            return None if belongs and not apart else unclear
+            return None if belongs and not (cut["word"].lower() == "unless" and head.endswith(",")) else unclear
         if "," in unquoted(condition):
             return unclear
         return LoweredInstruction(OpCode.CND, f"{cut['word'].capitalize()} {condition}", head.rstrip(" ,"))
@@ -323,7 +322,8 @@ class Compound:
             besides = self._for_another(found, bare) or (found.talk is not None and sets)
             return free(text, f"{tail!r} may be part of what is said") if besides else None
         second = self._classify(tail)
-        if (phrase("acts").begins(bare) or is_exact(bare)) and not self._reach.meant(bare):
+        other = phrase("acts").begins(bare) or is_exact(bare) or (not second.known and self._for_another(found, bare))
+        if other and not self._reach.meant(bare):
             sure = not indirect or changes or phrase("says only quoted").begins(phrase("opening").without(head))
             exact = second.known and sure and (second.op is not OpCode.EXE or is_exact(tail))
             return self._sequence(text, [head, tail]) if exact else free(text, f"{tail!r} is something else to be done")
@@ -353,7 +353,7 @@ class Compound:
 
     def _for_another(self, found: LoweredInstruction, bare: str) -> bool:
         """Whether a clause behind a message to people speaks to an agent: "Say that it is late, and notify Boss"."""
-        speaks = phrase("tell").begins(bare) or phrase("ask always").begins(bare) or phrase("hands on").begins(bare)
+        speaks = any(phrase(one).begins(bare) for one in ("tell", "ask always", "hands on", "offers", "lets do"))
         if found.talk is None or not speaks:
             return False
         return self._speech.addressee(bare) not in (None, "meeting", found.talk.target, *found.talk.others)
