@@ -78,7 +78,7 @@ async def test_extension_whose_platform_is_off_is_named_with_what_switches_it_on
     assert [(one["extension"], one["platform"], one["switch"]) for one in told(caplog)] == [
         ("words", "slack", "PARLEY_SLACK__BOT_TOKEN and PARLEY_SLACK__APP_TOKEN")
     ]
-    monkeypatch.setattr("gateway.extensions.extension.load_extensions", lambda _: LoadedExtensions((extension,)))
+    monkeypatch.setattr("gateway.assembly.probes.load_extensions", lambda _: LoadedExtensions((extension,)))
     [extended] = [one for one in await probes(settings) if one.name == "extended"]
     assert extended.ask is not None
     switch = "set PARLEY_SLACK__BOT_TOKEN and PARLEY_SLACK__APP_TOKEN"
