@@ -20,7 +20,7 @@ fi
 "$folder/bin/python" - <<'PATHS'
 import os, sysconfig
 
-packages = sysconfig.get_path("purelib")
+packages = os.path.realpath(sysconfig.get_path("purelib"))  # the folder may be a link out of the checkout
 with open(os.path.join(packages, "parley.pth"), "w", encoding="utf-8") as path:
     path.write(os.path.relpath(os.getcwd(), packages) + "\n")
 PATHS

@@ -28,6 +28,16 @@ def test_the_command_of_a_copied_or_moved_checkout_runs_the_code_beside_it(tmp_p
     assert _output(tmp_path / "parley").startswith(f"{moved}/gateway")
 
 
+def test_an_environment_behind_a_link_runs_the_checkout_that_it_was_made_for(tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    (checkout / "gateway").mkdir(parents=True)
+    (checkout / "gateway" / "__main__.py").write_text(_SAYS)
+    venv.create(tmp_path / "elsewhere" / "environment", symlinks=True)
+    (checkout / ".venv").symlink_to(tmp_path / "elsewhere" / "environment")
+    subprocess.run(["sh", _MAKE, "python3", ".venv"], cwd=checkout, check=True, timeout=60)
+    assert _ran(checkout) == f"{checkout}/gateway/__main__.py a b"
+
+
 def _ran(checkout: Path) -> str:
     return _output(checkout / ".venv" / "bin" / "parley", "a", "b")
 

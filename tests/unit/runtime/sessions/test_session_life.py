@@ -162,7 +162,7 @@ async def test_a_message_that_comes_while_the_program_ends_is_answered_somehow(r
     assert answers in (
         ["Welcome! wait!"],
         ["Ada: wait!"],
-        ["The program ended before it read your last message. The next message starts it over."],
+        ["The program ended before it read your last message. Your next message begins anew."],
     )
 
 

@@ -44,7 +44,7 @@ def logged(walk: Walk) -> list[object]:
 async def test_a_failure_names_the_innermost_playbook_and_the_lines_that_led_to_it() -> None:
     async with walking(main("- Set $rate to 0", "- $rate:float = Ship([])", code=SHIP)) as walk:
         [said] = await walk.say("hi")
-    assert said == "⚠️ Weigh failed: division by zero. The next message starts it over."
+    assert said == "⚠️ Weigh failed: division by zero. Your next message begins anew."
     assert [fact.data.get("where") for fact in walk.talk.world.facts if fact.kind == "ret"] == [
         ["Host", "Weigh", None, LINES]
     ] * 3
@@ -63,7 +63,7 @@ async def test_a_failure_in_a_step_of_another_agent_names_that_step() -> None:
 async def test_an_exception_that_replaces_a_caught_one_was_raised_where_it_was_raised() -> None:
     async with walking(main("- $rate:float = ShipOrPay([])", code=SHIP)) as walk:
         [said] = await walk.say("hi")
-    assert said == "⚠️ Ship or pay failed: nothing to pay. The next message starts it over."
+    assert said == "⚠️ Ship or pay failed: nothing to pay. Your next message begins anew."
     assert logged(walk) == ["Host: ShipOrPay, test.pb:22 in ShipOrPay"]
 
 
@@ -166,7 +166,7 @@ async def test_an_exception_keeps_type_text_and_place_from_python_through_steps_
         [failed] = await walk.say("go on")
     name, _, text = said.partition(": ")
     why = as_written(reason((name, text), english()))
-    assert failed.endswith(f" failed: {why}. The next message starts it over.")
+    assert failed.endswith(f" failed: {why}. Your next message begins anew.")
     assert str(logged(walk)[0]).endswith(place)
 
 

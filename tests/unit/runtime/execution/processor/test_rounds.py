@@ -116,7 +116,7 @@ async def test_the_failure_names_the_loop_and_its_line() -> None:
         assert (await talk.say("go"))[-1] == (
             "⚠️ Main failed: “Repeat until the user is happy” went round twice without waiting for anybody, and only "
             "others can end it. Let each round wait, such as “Wait for the user”, or say how often it goes "
-            "round at most: “…, at most 5 times”. The next message starts it over."
+            "round at most: “…, at most 5 times”. Your next message begins anew."
         )
         assert [event.data["raised_at"] for event in talk.named("playbook.failed")] == ["Host: Main:02:CND"]
 

@@ -102,7 +102,7 @@ async def test_the_first_answer_may_be_missing_and_the_second_is_not_taken_for_i
 async def test_after_three_wrong_answers_people_read_one_plain_sentence() -> None:
     async with walking(TWO, "one", '{"a": "one"}', "[1] one") as walk:
         said = await walk.say("hi")
-        assert said == ["⚠️ Main failed: the language model gave no usable answer. The next message starts it over."]
+        assert said == ["⚠️ Main failed: the language model gave no usable answer. Your next message begins anew."]
         assert len(walk.model.asked) == 3
         assert "a is declared int" in str(walk.talk.named("playbook.failed")[0].data["error"])
 
@@ -114,13 +114,13 @@ async def test_progress_gives_each_question_its_own_tries() -> None:
 async def test_a_playbook_that_is_called_and_fails_is_told_of_once() -> None:
     async with walking(RETURNS, "many", "some", "a few") as walk:
         assert await walk.say("hi") == [
-            "⚠️ Count failed: the language model gave no usable answer. The next message starts it over."
+            "⚠️ Count failed: the language model gave no usable answer. Your next message begins anew."
         ]
 
 
 async def test_an_error_of_the_program_is_told_without_its_place() -> None:
     assert await answers(main("- Set $x to $y + 1")) == [
-        "⚠️ Main failed: &#36;y is not set. The next message starts it over."
+        "⚠️ Main failed: &#36;y is not set. Your next message begins anew."
     ]
 
 

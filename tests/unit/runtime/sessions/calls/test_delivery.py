@@ -195,7 +195,7 @@ async def Post(message):
     made = await compiled(main("- Greet the user", "- Wait for user", code=code))
     custom, model = human("Alice", delivery_channel="custom", delivery_handler="Post"), Model(Reply("Hello."))
     async with talking(structs.replace(made, agents=(*made.agents, custom)), model) as talk:
-        assert await talk.say("go") == ["⚠️ Post failed: no stamps. The next message starts it over."]
+        assert await talk.say("go") == ["⚠️ Post failed: no stamps. Your next message begins anew."]
     assert len(model.asked) == 1
 
 

@@ -67,7 +67,7 @@ async def test_a_spent_allowance_ends_the_playbook_with_its_sentence_and_no_mode
     model = Model(block('await Step("Main:01:QUE")', 'await Say("user", "Well?")', 'await Yld("user")'))
     async with talking(main, model, allowance=allowance, after="go") as talk:
         assert await talk.say("more", name="Bo") == [
-            "⚠️ Main failed: You have used up what you may spend in a day. The next message starts it over."
+            "⚠️ Main failed: You have used up what you may spend in a day. Your next message begins anew."
         ]
     assert asked == [("test:1", "test:Ada"), ("test:1", "test:Bo")]
     (answered,) = talk.named("llm.answered")

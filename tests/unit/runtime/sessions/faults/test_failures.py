@@ -50,7 +50,7 @@ async def test_a_bug_ends_its_playbook_with_a_sentence_and_asks_the_model_no_sec
     worker = program(agent("Worker", llm("Main", "01:QUE Work; YLD for user", begins=True)))
     model = BuggyModel()
     async with talking(worker, model) as talk:
-        assert await talk.say("go") == ["⚠️ Main failed: a bug. The next message starts it over."]
+        assert await talk.say("go") == ["⚠️ Main failed: a bug. Your next message begins anew."]
     async with talking(worker, model, world=talk.world) as later:
         await later.rested()
     assert len(model.asked) == 1
@@ -68,7 +68,7 @@ async def test_people_read_a_sentence_where_python_has_a_value_alone(code: str, 
     main = python("LookUpOrder", trigger="BGN When program starts")
     desk = program(agent("Desk", main, code=f"async def LookUpOrder():\n    message = 'x'\n    {code}\n"))
     async with talking(desk, Model()) as talk:
-        assert await talk.say("go") == [f"⚠️ Look up order failed: {why}. The next message starts it over."]
+        assert await talk.say("go") == [f"⚠️ Look up order failed: {why}. Your next message begins anew."]
         [failed] = talk.named("playbook.failed")
         assert "LookUpOrder" in str(failed.data["raised_at"])
 

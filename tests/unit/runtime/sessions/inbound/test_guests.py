@@ -14,8 +14,8 @@ async def LookUpTaxCodes():
     return 1 / 0
 """
 
-WENT_WRONG = "⚠️ Something went wrong. The next message starts it over."
-FAILED = "⚠️ Look up tax codes failed: division by zero. The next message starts it over."
+WENT_WRONG = "⚠️ Something went wrong. Your next message begins anew."
+FAILED = "⚠️ Look up tax codes failed: division by zero. Your next message begins anew."
 
 
 def taxes() -> Program:

@@ -13,7 +13,7 @@ async def Join():
     await Say("meeting", "two")
     await WaitForMessage("meeting")
 """
-FAILED = "⚠️ Talk failed: no luck. The next message starts it over."
+FAILED = "⚠️ Talk failed: no luck. Your next message begins anew."
 
 
 async def test_a_host_that_failed_begins_anew_only_when_somebody_writes() -> None:

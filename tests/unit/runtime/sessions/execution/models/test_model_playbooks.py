@@ -69,7 +69,7 @@ async def test_after_a_second_refusal_the_person_hears_one_clear_sentence() -> N
     wrong = block(UNKNOWN, 'await Yld("user")')
     async with talking(HELLO, Model(wrong, wrong, ASK)) as talk:
         (said,) = await talk.say("hi")
-        assert said == ("⚠️ Main failed: the language model gave no usable answer. The next message starts it over.")
+        assert said == ("⚠️ Main failed: the language model gave no usable answer. Your next message begins anew.")
         assert await talk.say("hello again") == ["Who are you?"]
 
 
@@ -106,7 +106,7 @@ async def test_code_may_catch_what_a_playbook_raises() -> None:
 async def test_code_that_keeps_failing_ends_its_playbook_with_its_own_error() -> None:
     model = Model(turn("x = 1 / 0"), block("# resume: 2", "x = 2 / 0"), block("# resume: 3", "x = 3 / 0"))
     (said,) = await answered(one_step(), model, "go")
-    assert said == "⚠️ Main failed: division by zero. The next message starts it over."
+    assert said == "⚠️ Main failed: division by zero. Your next message begins anew."
 
 
 async def test_code_that_loops_for_ever_is_ended_and_shown_to_the_model() -> None:
@@ -230,7 +230,7 @@ async def test_what_was_written_too_late_for_the_program_is_not_lost_silently() 
         await talk.world.idle.wait()
         assert talk.chat == [
             "bye",
-            "The program ended before it read your last message. The next message starts it over.",
+            "The program ended before it read your last message. Your next message begins anew.",
         ]
         assert await talk.say("hello?") == ["new"]
 
@@ -283,7 +283,7 @@ async def test_a_failure_that_goes_through_several_playbooks_is_told_as_one_caus
     model = Model(main, calls, wrong, wrong, again, again, main, main)
     async with talking(deep, model) as talk:
         (said,) = await talk.say("go")
-    assert said == "⚠️ Grandchild failed: the language model gave no usable answer. The next message starts it over."
+    assert said == "⚠️ Grandchild failed: the language model gave no usable answer. Your next message begins anew."
     [failed] = talk.named("playbook.failed")
     assert failed.data["error"].startswith("the model's reply was refused twice in Grandchild: there is no step")
     assert failed.data["error"].count("refused twice") == 1

@@ -78,7 +78,7 @@ async def test_a_free_step_fails_by_what_its_call_raises_too_often_though_it_be_
     model = Model(
         *(block(*([f"# resume: {number}"] * (number > 0)), f"a{number} = await Stock()") for number in range(3))
     )
-    gone = "⚠️ Stock failed: the cellar is locked. The next message starts it over."
+    gone = "⚠️ Stock failed: the cellar is locked. Your next message begins anew."
     assert await answered(cellar(code=code), model, "hi") == [gone]
 
 
